@@ -1,0 +1,206 @@
+"""One file to read: its bytes (decompressed), its first bytes, and what was wrong with it."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import msgspec
+import pyarrow as pa
+
+from benchharmony.errors import InputError, Problem
+from benchharmony.evaluation import Evaluation
+
+#: How much of a file a reader sees when it decides whether the file is its own.
+HEAD_BYTES = 1 << 16
+
+_Compression = Literal["gzip", "zstd"]
+_MAGIC: tuple[tuple[bytes, _Compression], ...] = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+)
+_COMPRESSED_SUFFIXES = (".gz", ".zst", ".zstd")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What a caller may say about how to read.
+
+    Attributes
+    ----------
+    columns : mapping of role to column name
+        Overrides the guessed columns of tables: ``{"item_id": "qid", "score": "right"}``.
+    benchmark, model : str or None
+        Names to use where the source gives none.
+    """
+
+    columns: dict[str, str] = field(default_factory=dict)
+    benchmark: str | None = None
+    model: str | None = None
+
+
+class SourceFile:
+    """A local file, decompressed on the fly (gzip and zstd, known by their first bytes)."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def name(self) -> str:
+        """File name without a compression suffix."""
+        name = self.path.name
+        for suffix in _COMPRESSED_SUFFIXES:
+            name = name.removesuffix(suffix)
+        return name
+
+    @cached_property
+    def compression(self) -> _Compression | None:
+        """Return "gzip", "zstd" or None."""
+        with self.path.open("rb") as raw:
+            first = raw.read(4)
+        return next((kind for magic, kind in _MAGIC if first.startswith(magic)), None)
+
+    def open(self) -> BinaryIO:
+        """Open for reading, decompressed."""
+        if self.compression is None:
+            return self.path.open("rb")
+        stream = pa.input_stream(str(self.path), compression=self.compression)
+        return io.BufferedReader(_Raw(stream), buffer_size=1 << 20)
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB, decompressed."""
+        with self.open() as stream:
+            return stream.read(HEAD_BYTES)
+
+    @cached_property
+    def first_record(self) -> Any:
+        """The first line's JSON value; None where the first line is not JSON."""
+        line = next((x for x in self.head.split(b"\n") if x.strip()), b"")
+        try:
+            return decode(line)
+        except ValueError:
+            return None
+
+    def read_bytes(self) -> bytes:
+        """Return the whole file, decompressed."""
+        with self.open() as stream:
+            return stream.read()
+
+    def read_json(self) -> Any:
+        """Return the file as one JSON value, or raise :class:`InputError`."""
+        try:
+            return decode(self.read_bytes())
+        except ValueError as error:
+            raise InputError(str(self), f"not valid JSON ({error}); is the file cut off?") from None
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield (1-based number, line) for lines that are not blank; split at newlines only.
+
+        ``str.splitlines`` would also split at U+0085 and U+2028, which occur inside strings.
+        """
+        with self.open() as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    yield number, line
+
+    def records(self, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield (line number, object) of a JSON Lines file; lines that fail become problems."""
+        for number, line in self.lines():
+            try:
+                value = decode(line)
+            except ValueError as error:
+                cut = "" if line.endswith(b"\n") else "; the file ends in the middle of this line"
+                problems.append(Problem(str(self), f"not valid JSON ({error}){cut}", number))
+                continue
+            if isinstance(value, dict):
+                yield number, value
+            else:
+                kind = type(value).__name__
+                problems.append(Problem(str(self), f"expected a JSON object, found {kind}", number))
+
+
+class _Raw(io.RawIOBase):
+    """A pyarrow stream as a raw Python stream, so that lines can be read from it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def decode(data: bytes) -> Any:
+    """Decode one JSON value; bare NaN and Infinity, which logs do hold, are accepted.
+
+    Raises
+    ------
+    ValueError
+        When the bytes are not JSON.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(data.decode("utf-8-sig", "replace"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def to_float(value: Any) -> float:
+    """Return a number that a log may hold as text ("-0.98", "True"); NaN where it is none."""
+    if isinstance(value, str):
+        text = value.strip().lower()
+        if text in ("true", "false"):
+            return float(text == "true")
+        try:
+            return float(text)
+        except ValueError:
+            return math.nan
+    if isinstance(value, (bool, int, float)):
+        return float(value)
+    return math.nan
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A log format.
+
+    Attributes
+    ----------
+    name : str
+        What outputs call the format.
+    description : str
+        One line for ``benchharmony check`` and the documentation.
+    sniff : callable
+        ``sniff(file) -> bool``: whether the file is of this format, judged by its content.
+        Must be cheap and must not raise.
+    read : callable
+        ``read(file, options) -> list of Evaluation``. Items that cannot be used go to
+        ``Evaluation.source.problems``; a file without a usable item raises
+        :class:`~benchharmony.errors.InputError`.
+    """
+
+    name: str
+    description: str
+    sniff: Callable[[SourceFile], bool]
+    read: Callable[[SourceFile, ReadOptions], list[Evaluation]]
