@@ -112,7 +112,7 @@ def _read_file(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
                 raise InputError(str(file), f"no usable item in it (read as {reader.name})")
             return [_with_format(e, reader, file) for e in found]
     raise InputError(
-        str(file), "not a format this version knows; `benchharmony check --help` lists them"
+        str(file), "not a format this version knows; `benchharmony formats` lists them"
     )
 
 

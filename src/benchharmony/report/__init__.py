@@ -1,0 +1,139 @@
+"""Reports: from evaluations to one record, and from the record to every view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from benchharmony.errors import BenchharmonyError
+from benchharmony.evaluation import Evaluation
+from benchharmony.report.record import Settings, document, record_of
+
+__all__ = ["Report", "Settings", "report"]
+
+Format = Literal["text", "json", "csv", "md"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """HARMONY of one or more evaluations, with everything that made it.
+
+    Attributes
+    ----------
+    record : dict
+        The document, schema ``benchharmony/report/1``.
+    """
+
+    record: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document, schema ``benchharmony/report/1``."""
+        return self.record
+
+    def render(self, format: Format = "text") -> str:  # noqa: A002 - the field's own word
+        """Return the report as text, JSON, CSV or Markdown."""
+        from benchharmony.report.views import render
+
+        return render(self.record, format)
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one row per evaluation (pandas must be installed)."""
+        from benchharmony.report.views import rows
+
+        try:
+            import pandas as pd
+        except ImportError:
+            raise BenchharmonyError("to_frame needs pandas: pip install pandas") from None
+        return pd.DataFrame(rows(self.record))
+
+    def __str__(self) -> str:
+        return self.render("text")
+
+    def _repr_html_(self) -> str:
+        from benchharmony.report.views import html_table
+
+        return html_table(self.record)
+
+
+def report(
+    evaluations: Evaluation | Iterable[Evaluation],
+    *,
+    settings: Settings | None = None,
+    jobs: int = 1,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Report:
+    """Compute score, HARMONY and subdomains of every evaluation.
+
+    Parameters
+    ----------
+    evaluations : Evaluation or iterable of Evaluation
+        At least one.
+    settings : Settings, optional
+        All parameters; or give them as keywords (``partition="declared:subject"``, ``k=15``, ...).
+    jobs : int
+        Processes to use; the result does not depend on it.
+    progress : callable, optional
+        Called with a name when an evaluation begins (with one job).
+
+    Raises
+    ------
+    BenchharmonyError
+        When there is no evaluation, or not one of them could be analysed.
+    """
+    chosen = settings or Settings()
+    if options:
+        try:
+            chosen = Settings(**{**chosen.to_dict(), **options})
+        except TypeError as error:
+            raise BenchharmonyError(str(error).replace("Settings.__init__()", "report")) from None
+    todo = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
+    if not todo:
+        raise BenchharmonyError("no evaluation to report on")
+    if chosen.score is not None:
+        todo = [e.with_score(chosen.score) for e in todo]
+    records = _records(todo, chosen, jobs, progress)
+    errors = [r["error"] for r in records if r["error"]]
+    if len(errors) == len(records):
+        more = f" (and {len(errors) - 1} more of the same kind)" if len(errors) > 1 else ""
+        raise BenchharmonyError(f"no evaluation could be analysed: {errors[0]}{more}")
+    return Report(document(records, chosen.to_dict()))
+
+
+def _records(
+    todo: list[Evaluation],
+    settings: Settings,
+    jobs: int,
+    progress: Callable[[str], None] | None,
+) -> list[dict[str, Any]]:
+    if jobs > 1 and len(todo) > 1:
+        from joblib import Parallel, delayed
+
+        return list(Parallel(n_jobs=jobs)(delayed(record_of)(e, settings) for e in todo))
+    out = []
+    for evaluation in todo:
+        if progress is not None:
+            progress(evaluation.name)
+        out.append(record_of(evaluation, settings))
+    return out
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a text file whole or not at all: to a temporary file beside it, then renamed."""
+    import os
+    import tempfile
+
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)  # mkstemp makes private files
+        os.replace(name, target)
+    except OSError as error:
+        raise BenchharmonyError(f"{target}: cannot be written ({error.strerror})") from None

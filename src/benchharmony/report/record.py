@@ -1,0 +1,226 @@
+"""The report record: a plain dict that carries everything a view shows (``benchharmony/report/1``).
+
+Views read only this. Every number that is undefined is None, with a warning that says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from benchharmony.artefacts import Artefact, artefacts
+from benchharmony.errors import BenchharmonyError
+from benchharmony.evaluation import Evaluation
+from benchharmony.harmony import HarmonyResult, harmony
+from benchharmony.keywords import keywords
+from benchharmony.metric import BANDWIDTH, EPSILON
+from benchharmony.partition import MIN_SHARE, KRule, Partition, partition
+
+SCHEMA = "benchharmony/report/1"
+#: Example item ids of each subdomain, nearest to its centre first.
+EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every parameter of a report, recorded in its output.
+
+    Attributes
+    ----------
+    partition : str
+        "auto", "predictive", "declared:COLUMN" or "options".
+    positions : str or None
+        Which predictive distributions to compare.
+    tau : float or "median"
+        Scale of the similarity, per nat.
+    bandwidth, epsilon : float
+        b of the masses; eps inside the logarithm.
+    k, k_min, k_max : int
+        Fixed number of subdomains, or the range it is chosen from.
+    k_rule : str
+        "silhouette", "eigengap" or "stability".
+    min_share : float
+        Guard against small subdomains; 0 is off.
+    seed : int
+        Of everything random.
+    score : str or None
+        Metric of the logs to use; each log's own default where None.
+    """
+
+    partition: str = "auto"
+    positions: str | None = None
+    tau: float | Literal["median"] = "median"
+    bandwidth: float = BANDWIDTH
+    epsilon: float = EPSILON
+    k: int | None = None
+    k_min: int = 2
+    k_max: int = 20
+    k_rule: KRule = "silhouette"
+    min_share: float = MIN_SHARE
+    seed: int = 0
+    score: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as JSON values."""
+        return asdict(self)
+
+
+def record_of(evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
+    """Compute everything about one evaluation and return its record.
+
+    An evaluation that cannot be partitioned or has no scores still gets a record: its numbers are
+    None and ``error`` says why.
+    """
+    try:
+        split = partition(
+            evaluation,
+            settings.partition,
+            positions=settings.positions,
+            tau=settings.tau,
+            k=settings.k,
+            k_range=(settings.k_min, settings.k_max),
+            k_rule=settings.k_rule,
+            min_share=settings.min_share,
+            seed=settings.seed,
+        )
+        result = harmony(evaluation, split, bandwidth=settings.bandwidth, epsilon=settings.epsilon)
+    except BenchharmonyError as error:
+        return _failed(evaluation, str(error))
+    found = artefacts(evaluation, split) if split.is_induced else ()
+    return {
+        **_heading(evaluation),
+        "harmony": _harmony(result),
+        "indices": {"weighted_sd": result.weighted_sd, "worst_subdomain": result.worst},
+        "partition": _partition(split, found),
+        "subdomains": _subdomains(evaluation, split, result),
+        "source": _source(evaluation),
+        "warnings": _warnings(evaluation, split, result, found),
+        "error": None,
+    }
+
+
+def _heading(evaluation: Evaluation) -> dict[str, Any]:
+    scores = evaluation.scores
+    mean = None if scores is None else float(scores.mean())
+    return {
+        "benchmark": evaluation.benchmark,
+        "model": evaluation.model,
+        "n_items": len(evaluation),
+        "score": {"mean": mean, "name": evaluation.score_name},
+    }
+
+
+def _failed(evaluation: Evaluation, why: str) -> dict[str, Any]:
+    return {
+        **_heading(evaluation),
+        "harmony": dict.fromkeys(("value", "adjusted", "size_evenness", "agreement"))
+        | {"by_k": {}, "sensitivity": {"bandwidth": {}}},
+        "indices": {"weighted_sd": None, "worst_subdomain": None},
+        "partition": {"kind": None, "k": None, "silhouette_by_k": {}, "artefacts": []},
+        "subdomains": [],
+        "source": _source(evaluation),
+        "warnings": [f"no HARMONY: {why.removeprefix(evaluation.name + ': ')}", *evaluation.notes],
+        "error": why,
+    }
+
+
+def _harmony(result: HarmonyResult) -> dict[str, Any]:
+    return {
+        "value": result.value,
+        "adjusted": result.adjusted,
+        "size_evenness": result.size_evenness,
+        "agreement": result.agreement,
+        "by_k": {str(k): h for k, h in result.by_k.items()},
+        "sensitivity": {"bandwidth": {f"{b:g}": h for b, h in result.sensitivity.items()}},
+        "undefined": result.undefined,
+    }
+
+
+def _partition(split: Partition, found: tuple[Artefact, ...]) -> dict[str, Any]:
+    return {
+        "kind": split.kind,
+        "positions": split.positions,
+        "tau": split.tau,
+        "k": split.k,
+        "unguarded_k": split.unguarded_k,
+        "silhouette": split.silhouette,
+        "silhouette_by_k": {str(k): s for k, s in split.silhouette_by_k.items()},
+        "engine": split.engine,
+        "artefacts": [{"name": a.name, "ami": a.ami, "flag": a.flag} for a in found],
+        "settings": dict(split.settings),
+    }
+
+
+def _subdomains(
+    evaluation: Evaluation, split: Partition, result: HarmonyResult
+) -> list[dict[str, Any]]:
+    if split.k < 2:
+        return []
+    parts = result.subdomains
+    words = keywords(_words_of(evaluation), split.labels) if evaluation.texts else None
+    out = []
+    for i, name in enumerate(split.names):
+        rows = np.flatnonzero(split.labels == i)
+        if split.centrality is not None:
+            rows = rows[np.argsort(-split.centrality[rows], kind="stable")]
+        out.append(
+            {
+                "label": name,
+                "size": int(parts.sizes[i]),
+                "weight": float(parts.weights[i]),
+                "score": float(parts.performance[i]),
+                "mass": float(result.masses[i]),
+                "keywords": list(words[i]) if words else [],
+                "examples": [evaluation.item_ids[r] for r in rows[:EXAMPLES]],
+            }
+        )
+    return out
+
+
+def _words_of(evaluation: Evaluation) -> list[str]:
+    texts = evaluation.texts or ()
+    if evaluation.choices is None:
+        return list(texts)
+    return [f"{t}\n{' '.join(c)}" for t, c in zip(texts, evaluation.choices, strict=True)]
+
+
+def _source(evaluation: Evaluation) -> dict[str, Any]:
+    source = evaluation.source
+    return {
+        "format": source.format,
+        "files": list(source.files),
+        "items_read": source.items_read,
+        "items_left_out": source.items_left_out,
+        "left_out": [
+            {"file": p.path, "line": p.line, "item": p.item, "reason": p.reason}
+            for p in source.problems
+        ],
+    }
+
+
+def _warnings(
+    evaluation: Evaluation,
+    split: Partition,
+    result: HarmonyResult,
+    found: tuple[Artefact, ...],
+) -> list[str]:
+    undefined = [] if result.undefined is None else [f"HARMONY is undefined: {result.undefined}"]
+    flagged = [a.warning for a in found if a.warning]
+    left_out = evaluation.source.items_left_out
+    omitted = [f"{left_out} items of the source could not be used"] if left_out else []
+    return [*undefined, *flagged, *result.notes, *split.notes, *omitted, *evaluation.notes]
+
+
+def document(records: list[dict[str, Any]], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole report document around its per-evaluation records."""
+    from benchharmony._version import __version__
+
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "settings": dict(settings),
+        "evaluations": records,
+    }

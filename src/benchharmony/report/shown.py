@@ -1,0 +1,26 @@
+"""Text from logs made safe to show, and numbers made short: what every view shares."""
+
+from __future__ import annotations
+
+import unicodedata
+
+#: Characters that move the cursor, hide or reorder what follows, or cannot be encoded.
+_UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def shown(text: object, limit: int = 200) -> str:
+    """Return text on one line, control and direction characters replaced, cut at a length."""
+    raw = str(text)
+    value = " ".join(raw[: 4 * limit].split())
+    value = "".join("\ufffd" if unicodedata.category(c) in _UNSAFE else c for c in value)
+    return value if len(value) <= limit else value[: limit - 1] + "\u2026"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return a number with fixed digits; "-" where it is undefined."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def interval(bounds: list[float] | None, digits: int = 3) -> str:
+    """Return "[low, high]", or an empty text where there is none."""
+    return "" if not bounds else f"[{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]"

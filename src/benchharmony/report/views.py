@@ -1,0 +1,149 @@
+"""Machine-readable and Markdown views of the report record."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from typing import Any
+
+from benchharmony.errors import BenchharmonyError
+from benchharmony.report.shown import interval, number, shown
+
+#: Flat columns of one evaluation: name and path in the record.
+_COLUMNS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("benchmark", ("benchmark",)),
+    ("model", ("model",)),
+    ("n_items", ("n_items",)),
+    ("score_name", ("score", "name")),
+    ("score", ("score", "mean")),
+    ("harmony", ("harmony", "value")),
+    ("harmony_adjusted", ("harmony", "adjusted")),
+    ("size_evenness", ("harmony", "size_evenness")),
+    ("agreement", ("harmony", "agreement")),
+    ("weighted_sd", ("indices", "weighted_sd")),
+    ("worst_subdomain", ("indices", "worst_subdomain")),
+    ("k", ("partition", "k")),
+    ("partition", ("partition", "kind")),
+    ("positions", ("partition", "positions")),
+    ("tau", ("partition", "tau")),
+    ("silhouette", ("partition", "silhouette")),
+    ("format", ("source", "format")),
+    ("items_left_out", ("source", "items_left_out")),
+)
+
+
+def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the field's own word
+    """Return the record in one of the formats text, json, csv, md."""
+    if format == "text":
+        from benchharmony.report.text import to_text
+
+        return to_text(record)
+    views = {"json": to_json, "csv": to_csv, "md": to_markdown}
+    if format not in views:
+        raise BenchharmonyError(f"unknown format {format!r}; choose text, json, csv or md")
+    return views[format](record)
+
+
+def to_json(record: dict[str, Any]) -> str:
+    """Return strict JSON (no NaN), keys in the record's order."""
+    return json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def rows(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return one flat dict per evaluation, the columns of the CSV."""
+    out = []
+    for entry in record["evaluations"]:
+        row = {}
+        for name, path in _COLUMNS:
+            value: Any = entry
+            for key in path:
+                value = value.get(key) if isinstance(value, dict) else None
+            row[name] = value
+        row["file"] = next(iter(entry["source"]["files"]), None)
+        row["warnings"] = " | ".join(entry["warnings"])
+        out.append(row)
+    return out
+
+
+def to_csv(record: dict[str, Any]) -> str:
+    """Return one row per evaluation; text that a spreadsheet would run is quoted with ``'``."""
+    out = io.StringIO()
+    table = rows(record)
+    writer = csv.DictWriter(out, fieldnames=list(table[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in table:
+        writer.writerow({name: _cell(value) for name, value in row.items()})
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        text = shown(value, limit=2000)
+        return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return value
+
+
+def to_markdown(record: dict[str, Any]) -> str:
+    """Return a table of the evaluations and, under it, the subdomains and warnings of each."""
+    lines = [
+        f"| {' | '.join(_HEADS)} |",
+        "|---|---|--:|--:|--:|--:|--:|--:|---|",
+    ]
+    lines += [f"| {' | '.join(map(_md, _overview(e)))} |" for e in record["evaluations"]]
+    for entry in record["evaluations"]:
+        lines += ["", f"## {_md(entry['benchmark'])} / {_md(entry['model'])}", ""]
+        if entry["subdomains"]:
+            lines += [
+                "| subdomain | items | share | score | mass | keywords |",
+                "|---|--:|--:|--:|--:|---|",
+            ]
+            lines += [
+                f"| {_md(s['label'])} | {s['size']} | {s['weight']:.1%} | {number(s['score'])} "
+                f"{interval(s.get('ci'))} | {number(s['mass'])} | {_md(', '.join(s['keywords']))} |"
+                for s in entry["subdomains"]
+            ]
+            lines.append("")
+        lines += [f"- {_md(w, 1000)}" for w in entry["warnings"]]
+    settings = json.dumps(record["settings"], ensure_ascii=False)
+    lines += ["", f"benchharmony {record['version']}, settings `{_md(settings, 2000)}`", ""]
+    return "\n".join(lines)
+
+
+#: Heads of the short table; every column but the first two and the last is a number.
+_HEADS = (
+    "benchmark", "model", "items", "score", "HARMONY", "adjusted", "agreement", "k", "partition"
+)  # fmt: skip
+
+
+def _overview(entry: dict[str, Any]) -> list[str]:
+    h, score, split = entry["harmony"], entry["score"], entry["partition"]
+    return [
+        entry["benchmark"],
+        entry["model"],
+        str(entry["n_items"]),
+        f"{number(score['mean'])} {interval(score.get('ci'))}".strip(),
+        f"{number(h['value'])} {interval(h.get('ci'))}".strip(),
+        number(h["adjusted"]),
+        number(h["agreement"]),
+        str(split["k"] or "-"),
+        split["kind"] or "-",
+    ]
+
+
+def _md(text: object, limit: int = 200) -> str:
+    value = html.escape(shown(text, limit), quote=False)
+    for mark in "\\|`*_[]":
+        value = value.replace(mark, f"\\{mark}")
+    return value
+
+
+def html_table(record: dict[str, Any]) -> str:
+    """Return an HTML table of the evaluations, for notebooks."""
+    head = "".join(f"<th>{h}</th>" for h in _HEADS)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(shown(c))}</td>' for c in _overview(e))}</tr>"
+        for e in record["evaluations"]
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
