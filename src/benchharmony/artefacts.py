@@ -18,7 +18,6 @@ from benchharmony.partition import Partition
 
 #: Adjusted mutual information from which a partition counts as an artefact of that variable.
 FLAG_AT = 0.2
-#: Where the predicted option is concerned, the same for its adjusted Rand index with the letter.
 _QUARTILES = (0.25, 0.5, 0.75)
 
 _WORDS = {
@@ -111,4 +110,5 @@ def _levels(scores: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _quartile(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.searchsorted(np.quantile(values, _QUARTILES), values).astype(np.int64)
+    rounded = values.round(9)  # differences in the last bit are not levels
+    return np.searchsorted(np.quantile(rounded, _QUARTILES), rounded).astype(np.int64)

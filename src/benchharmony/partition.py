@@ -338,7 +338,8 @@ def _induced(
     if n < MIN_ITEMS:
         why = f"fewer than {MIN_ITEMS} items"
         return Partition(labels=one, names=("S1",), undefined=why, notes=notes, **made)  # type: ignore[arg-type]
-    order, distinct = _canonical(view)
+    order, content = _canonical(view)
+    distinct = int(content[-1]) + 1
     limit = min(choice.k_range[1], distinct)
     ks = sorted({*range(choice.k_range[0], limit + 1)} | ({choice.k} if choice.k else set()))
     if distinct < 2 or not ks or max(ks) > distinct:
@@ -348,7 +349,7 @@ def _induced(
     used = median_tau(j) if tau == "median" else None
     value = float(used.value if used else tau)
     similarity = similarity_of(j, value)
-    sweep = spectral_sweep(similarity, ks, seed=choice.seed)
+    sweep = spectral_sweep(similarity, ks, seed=choice.seed, content=content)
     chosen, unguarded, why_not = _choose(sweep, similarity, choice)
     home = np.empty(n, dtype=np.int64)
     home[order] = np.arange(n)
@@ -370,15 +371,19 @@ def _induced(
     )
 
 
-def _canonical(view: Predictive) -> tuple[NDArray[np.int64], int]:
-    """Return an order of the rows that depends on their content only, and the distinct rows."""
+def _canonical(view: Predictive) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return an order of the rows that depends on their content only, and, in that order, numbers.
+
+    The numbers count the distinct rows: duplicates share one.
+    """
     parts = [view.logprobs] if view.token_ids is None else [view.logprobs, view.token_ids]
     keys = [
         hashlib.blake2b(b"".join(part[i].tobytes() for part in parts), digest_size=16).digest()
         for i in range(len(view))
     ]
-    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
-    return order, len(set(keys))
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    new = [keys[a] != keys[b] for a, b in zip(order[1:], order, strict=False)]
+    return np.array(order, dtype=np.int64), np.cumsum([False, *new])
 
 
 def _choose(

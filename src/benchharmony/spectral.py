@@ -56,7 +56,13 @@ class Sweep:
     components: int
 
 
-def spectral_sweep(similarity: FloatArray, ks: Sequence[int], *, seed: int = 0) -> Sweep:
+def spectral_sweep(
+    similarity: FloatArray,
+    ks: Sequence[int],
+    *,
+    seed: int = 0,
+    content: NDArray[np.int64] | None = None,
+) -> Sweep:
     """Cluster a similarity matrix for every k of a list.
 
     Parameters
@@ -67,6 +73,8 @@ def spectral_sweep(similarity: FloatArray, ks: Sequence[int], *, seed: int = 0) 
         Numbers of clusters, each at least 2 and at most n.
     seed : int
         Of the k-means starts.
+    content : ndarray of int64, shape (n,), optional
+        Numbers 0..m-1, equal for exact duplicates: these always share a cluster.
 
     Raises
     ------
@@ -77,6 +85,8 @@ def spectral_sweep(similarity: FloatArray, ks: Sequence[int], *, seed: int = 0) 
     if not ks or min(ks) < 2 or max(ks) > n:
         raise BenchharmonyError(f"k must lie in 2..{n} for {n} distinct items, got {list(ks)}")
     values, vectors = _embed(similarity, min(max(ks) + 1, n), seed)
+    if content is not None and content.max() < n - 1:
+        vectors = _averaged(vectors, content)
     labels = {k: _kmeans(vectors[:, :k], k, seed) for k in ks}
     return Sweep(
         labels=labels,
@@ -199,6 +209,18 @@ def _iterate(
         ) from None
     order = np.argsort(values)
     return values[order], vectors[:, order]
+
+
+def _averaged(vectors: FloatArray, content: NDArray[np.int64]) -> FloatArray:
+    """Return the vectors with duplicates at their mean.
+
+    Duplicates differ in eigenvectors of negative eigenvalues only (the diagonal of the affinity
+    is 0), which come into play when k is near the number of distinct items.
+    """
+    sums = np.zeros((int(content.max()) + 1, vectors.shape[1]))
+    np.add.at(sums, content, vectors)
+    mean: FloatArray = (sums / np.bincount(content)[:, None])[content]
+    return mean
 
 
 def _signed(vectors: FloatArray) -> FloatArray:

@@ -16,7 +16,9 @@ from benchharmony.report.shown import interval, number, shown
 WIDTH = 80
 #: More evaluations than this are a table only, unless details are asked for.
 DETAILS_UP_TO = 4
-_BAR = 12
+_BAR = 10
+#: Columns that the overview needs beside the two names.
+_NUMBERS = 54
 #: Subdomains shown per evaluation; the machine-readable formats have all of them.
 _MOST_SUBDOMAINS = 30
 
@@ -34,7 +36,7 @@ def print_report(record: dict[str, Any], console: Console, *, details: bool | No
     entries = record["evaluations"]
     unicode = "utf" in console.encoding.lower()
     if len(entries) > 1:
-        console.print(_overview(entries, unicode))
+        console.print(_overview(entries, unicode, console.width))
     if details or (details is None and len(entries) <= DETAILS_UP_TO):
         for entry in entries:
             console.print(_details(entry, unicode))
@@ -48,14 +50,21 @@ def print_report(record: dict[str, Any], console: Console, *, details: bool | No
     console.print(Text(_footer(record), style="dim"))
 
 
-def _overview(entries: list[dict[str, Any]], unicode: bool) -> Table:
-    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1), pad_edge=False)
-    table.add_column("benchmark", no_wrap=True, overflow="ellipsis", ratio=3)
-    table.add_column("model", no_wrap=True, overflow="ellipsis", ratio=3)
-    for name in ("items", "score", "H", "adj.", "agree", "k"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("partition", no_wrap=True, overflow="ellipsis", max_width=14)
-    table.add_column("", no_wrap=True)
+def _table(unicode: bool, title: str, width: int) -> Table:
+    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(title, overflow="ellipsis", no_wrap=True, max_width=width)
+    return table
+
+
+def _overview(entries: list[dict[str, Any]], unicode: bool, width: int) -> Table:
+    names = max(width - _NUMBERS, 20)
+    table = _table(unicode, "benchmark", names * 2 // 5)
+    table.add_column("model", no_wrap=True, overflow="ellipsis", max_width=names - names * 2 // 5)
+    for name in ("items", "score", "H", "adj.", "agr."):
+        table.add_column(name, justify="right", no_wrap=True, min_width=5)
+    table.add_column("k", justify="right", no_wrap=True, min_width=2)
+    table.add_column("partition", no_wrap=True, overflow="ellipsis", min_width=9, max_width=9)
+    table.add_column("", no_wrap=True, min_width=1)
     for entry in entries:
         h = entry["harmony"]
         table.add_row(
@@ -65,9 +74,9 @@ def _overview(entries: list[dict[str, Any]], unicode: bool) -> Table:
             number(entry["score"]["mean"]),
             Text(number(h["value"]), style=_style(h["value"])),
             number(h["adjusted"]),
-            number(h["agreement"], 2),
+            number(h["agreement"]),
             str(entry["partition"]["k"] or "-"),
-            Text(shown(_kind(entry["partition"]))),
+            Text(shown(_short_kind(entry["partition"]))),
             Text("!" if entry["warnings"] else "", style="yellow"),
         )
     return table
@@ -77,12 +86,12 @@ def _details(entry: dict[str, Any], unicode: bool) -> RenderableType:
     parts: list[RenderableType] = [
         Text(""),
         Text(f"{shown(entry['benchmark'])} / {shown(entry['model'])}", style="bold"),
-        Padding(_numbers(entry), (0, 0, 0, 2)),
+        Padding(_numbers(entry), (0, 0, 0, 2), expand=False),
     ]
     if entry["subdomains"]:
-        parts.append(Padding(_subdomains(entry, unicode), (0, 0, 0, 2)))
+        parts.append(Padding(_subdomains(entry, unicode), (0, 0, 0, 2), expand=False))
     warnings = [Text(f"! {shown(w, 600)}", style="yellow") for w in entry["warnings"]]
-    return Group(*parts, *(Padding(w, (0, 0, 0, 2)) for w in warnings))
+    return Group(*parts, *(Padding(w, (0, 0, 0, 2), expand=False) for w in warnings))
 
 
 def _numbers(entry: dict[str, Any]) -> Text:
@@ -110,14 +119,16 @@ def _numbers(entry: dict[str, Any]) -> Text:
 
 
 def _subdomains(entry: dict[str, Any], unicode: bool) -> Table:
-    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1), pad_edge=False)
-    table.add_column("subdomain", no_wrap=True, overflow="ellipsis", max_width=22)
+    table = _table(unicode, "subdomain", 22)
     for name in ("items", "share", "score"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True, min_width=5)
     table.add_column("", no_wrap=True)
     table.add_column("mass", justify="right", no_wrap=True)
     words = any(s["keywords"] for s in entry["subdomains"])
-    table.add_column("keywords" if words else "nearest to the centre", overflow="fold", ratio=1)
+    title = (
+        "keywords" if words else "nearest to the centre" if _is_induced(entry) else "first items"
+    )
+    table.add_column(title, overflow="fold", ratio=1)
     for s in entry["subdomains"][:_MOST_SUBDOMAINS]:
         table.add_row(
             Text(shown(s["label"], 60)),
@@ -145,6 +156,15 @@ def _kind(split: dict[str, Any]) -> str:
     return f"{split['kind']} ({split['positions']})" if split.get("positions") else split["kind"]
 
 
+def _short_kind(split: dict[str, Any]) -> str:
+    name, _, column = (split["kind"] or "-").partition(":")
+    return split["positions"] or column or name
+
+
+def _is_induced(entry: dict[str, Any]) -> bool:
+    return not entry["partition"]["kind"].startswith("declared:")
+
+
 def _style(value: float | None) -> str:
     if value is None:
         return "dim"
@@ -154,7 +174,8 @@ def _style(value: float | None) -> str:
 def _footer(record: dict[str, Any]) -> str:
     s = record["settings"]
     return (
-        f"H near 1: the average stands for the whole; near 0: a few subdomains carry it. It does "
-        f"not show\ncontamination, wrong keys or narrow coverage. bandwidth {s['bandwidth']:g}, "
-        f"seed {s['seed']}, benchharmony {record['version']}"
+        "H near 1: the average stands for the whole; near 0: a few subdomains carry it. H does "
+        "not show contamination, wrong keys or narrow coverage, and a low H can be honest "
+        f"difficulty. (bandwidth {s['bandwidth']:g}, seed {s['seed']}, "
+        f"benchharmony {record['version']})"
     )
