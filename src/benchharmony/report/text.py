@@ -104,7 +104,7 @@ def _numbers(entry: dict[str, Any]) -> Text:
         + f"   size evenness {number(h['size_evenness'])}",
     ]
     if split["kind"] is not None:
-        chosen = f"partition: {_kind(split)}, k = {split['k']}"
+        chosen = f"partition: {shown(_kind(split), 60)}, k = {split['k']}"
         if split.get("silhouette") is not None:
             chosen += f", silhouette {number(split['silhouette'])}, tau {split['tau']:.4g}"
         lines.append(chosen)
@@ -158,7 +158,7 @@ def _kind(split: dict[str, Any]) -> str:
 
 def _short_kind(split: dict[str, Any]) -> str:
     name, _, column = (split["kind"] or "-").partition(":")
-    return split["positions"] or column or name
+    return split.get("positions") or column or name
 
 
 def _is_induced(entry: dict[str, Any]) -> bool:
