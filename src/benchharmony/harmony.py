@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
+from benchharmony.induced import MIN_ITEMS
 from benchharmony.metric import (
     BANDWIDTH,
     EPSILON,
@@ -24,7 +25,7 @@ from benchharmony.metric import (
     summarise,
     weighted_sd,
 )
-from benchharmony.partition import MIN_ITEMS, Partition
+from benchharmony.partition import Partition
 
 #: Bandwidths whose H is always shown beside the chosen one.
 SENSITIVITY = (0.05, 0.1, 0.2)

@@ -1,47 +1,28 @@
 """Partition: labels that split the items of an evaluation into subdomains, and how they came about.
 
 Induced partitions cluster a similarity of the items ("predictive" is the paper's; "options" is
-not, and says so); declared ones take a column of the log. Rows are put into an order that depends
-on their content alone before anything is computed, so that the order of a log changes nothing.
+not, and says so); declared ones take a column of the log.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchharmony.choice import MIN_SHARE, MIN_SUBDOMAIN, Choice, KRule
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
+from benchharmony.induced import Tau, induce
 from benchharmony.predictive import Predictive
-from benchharmony.similarity import jeffreys, median_tau, similarity_of
-from benchharmony.spectral import (
-    Labels,
-    Sweep,
-    eigengap_by_k,
-    ordered_labels,
-    spectral_sweep,
-    stability_by_k,
-)
+from benchharmony.spectral import Labels
 
-KRule = Literal["silhouette", "eigengap", "stability"]
 FloatArray = NDArray[np.float64]
 
-#: Fewer items than this are not split: shares and silhouettes of so few say nothing.
-MIN_ITEMS = 20
-#: The guard against subdomains of a few odd items, when k is chosen.
-MIN_SHARE, MIN_SUBDOMAIN = 0.02, 5
-#: "The finest k whose subsamples still agree": the adjusted Rand index that counts as agreeing.
-STABLE = 0.7
-#: A chosen k = 2 is hardly supported under this silhouette ("no substantial structure", Kaufman
-#: and Rousseeuw 1990), or with the curve at some k of 4 or more this close to it.
-WEAK, FLAT = 0.25, 0.05
 #: Probability of an option that an item does not have, where items differ in number of options.
 MISSING_OPTION = 1e-6
 #: Columns that name subdomains, best first, where a log declares several columns.
@@ -124,36 +105,12 @@ class Partition:
         return self.silhouette_by_k.get(self.k)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """How k is chosen; the fields are parameters of :func:`partition`."""
-
-    k: int | None = None
-    k_range: tuple[int, int] = (2, 20)
-    k_rule: KRule = "silhouette"
-    min_share: float = MIN_SHARE
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        low, high = self.k_range
-        if not 2 <= low <= high:
-            raise BenchharmonyError(f"k range must satisfy 2 <= min <= max, got {low}..{high}")
-        if self.k is not None and self.k < 2:
-            raise BenchharmonyError(f"k must be at least 2, got {self.k}")
-        if not 0 <= self.min_share < 0.5:
-            raise BenchharmonyError(f"min_share must lie in [0, 0.5), got {self.min_share}")
-
-    def smallest(self, n: int) -> int:
-        """Return the fewest items a subdomain may have; 1 where the guard is off."""
-        return max(MIN_SUBDOMAIN, math.ceil(self.min_share * n)) if self.min_share > 0 else 1
-
-
 def partition(
     evaluation: Evaluation,
     kind: str = "auto",
     *,
     positions: str | None = None,
-    tau: float | Literal["median"] = "median",
+    tau: Tau = "median",
     k: int | None = None,
     k_range: tuple[int, int] = (2, 20),
     k_rule: KRule = "silhouette",
@@ -324,146 +281,28 @@ def _induced(
     view: Predictive,
     kind: str,
     positions: str | None,
-    tau: float | Literal["median"],
+    tau: Tau,
     choice: Choice,
     notes: tuple[str, ...],
 ) -> Partition:
-    n = len(view)
-    settings: dict[str, Any] = {
-        "tau": tau, "k": choice.k, "k_range": list(choice.k_range), "k_rule": choice.k_rule,
-        "min_share": choice.min_share, "min_items": choice.smallest(n), "seed": choice.seed,
-    }  # fmt: skip
-    made = {"kind": kind, "positions": positions, "settings": settings, "engine": "dense"}
-    one = np.zeros(n, dtype=np.int64)
-    if n < MIN_ITEMS:
-        why = f"fewer than {MIN_ITEMS} items"
-        return Partition(labels=one, names=("S1",), undefined=why, notes=notes, **made)  # type: ignore[arg-type]
-    order, content = _canonical(view)
-    distinct = int(content[-1]) + 1
-    limit = min(choice.k_range[1], distinct)
-    ks = sorted({*range(choice.k_range[0], limit + 1)} | ({choice.k} if choice.k else set()))
-    if distinct < 2 or not ks or max(ks) > distinct:
-        why = f"only {distinct} distinct predictive distributions among {n} items"
-        return Partition(labels=one, names=("S1",), undefined=why, notes=notes, **made)  # type: ignore[arg-type]
-    j = jeffreys(view.take(order))
-    used = median_tau(j) if tau == "median" else None
-    value = float(used.value if used else tau)
-    similarity = similarity_of(j, value)
-    sweep = spectral_sweep(similarity, ks, seed=choice.seed, content=content)
-    chosen, unguarded, why_not = _choose(sweep, similarity, choice)
-    home = np.empty(n, dtype=np.int64)
-    home[order] = np.arange(n)
-    labels = one if chosen is None else sweep.labels[chosen][home]
-    centrality = _centrality(similarity, labels[order])[home]
-    found = (used.note if used else None, *_warnings(sweep, chosen, choice, distinct, n))
+    found = induce(view, tau, choice)
     return Partition(
-        labels=labels,
-        names=tuple(f"S{i + 1}" for i in range(int(labels.max()) + 1)),
-        tau=value,
-        silhouette_by_k=sweep.silhouette,
-        labels_by_k={k: lab[home] for k, lab in sweep.labels.items()},
-        unguarded_k=unguarded,
-        centrality=centrality,
-        embedding=sweep.embedding[home],
-        undefined=why_not,
-        notes=notes + tuple(note for note in found if note),
-        **made,  # type: ignore[arg-type]
-    )
-
-
-def _canonical(view: Predictive) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return an order of the rows that depends on their content only, and, in that order, numbers.
-
-    The numbers count the distinct rows: duplicates share one.
-    """
-    parts = [view.logprobs] if view.token_ids is None else [view.logprobs, view.token_ids]
-    keys = [
-        hashlib.blake2b(b"".join(part[i].tobytes() for part in parts), digest_size=16).digest()
-        for i in range(len(view))
-    ]
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    new = [keys[a] != keys[b] for a, b in zip(order[1:], order, strict=False)]
-    return np.array(order, dtype=np.int64), np.cumsum([False, *new])
-
-
-def _choose(
-    sweep: Sweep, similarity: FloatArray, choice: Choice
-) -> tuple[int | None, int | None, str | None]:
-    """Return the k chosen, the k without the guard, and why there is none."""
-    if choice.k is not None:
-        return choice.k, choice.k, None
-    in_range = [k for k in sweep.labels if choice.k_range[0] <= k <= choice.k_range[1]]
-    realised = [k for k in in_range if int(sweep.labels[k].max()) + 1 == k]
-    smallest = choice.smallest(len(similarity))
-    admissible = [k for k in realised if np.bincount(sweep.labels[k]).min() >= smallest]
-    merits = _merits(sweep, similarity, realised, choice)
-    unguarded = _best(merits, realised, choice.k_rule)
-    chosen = _best(merits, admissible, choice.k_rule)
-    if chosen is None:
-        low, high = choice.k_range
-        return None, unguarded, (
-            f"no k of {low}..{high} splits the items into subdomains of at least {smallest} items"
-        )  # fmt: skip
-    return chosen, unguarded, None
-
-
-def _merits(
-    sweep: Sweep, similarity: FloatArray, ks: list[int], choice: Choice
-) -> Mapping[int, float]:
-    if choice.k_rule == "silhouette":
-        return sweep.silhouette
-    if choice.k_rule == "eigengap":
-        return eigengap_by_k(sweep.eigenvalues, ks)
-    if choice.k_rule == "stability":
-        return stability_by_k(similarity, ks, seed=choice.seed)
-    raise BenchharmonyError(
-        f"unknown k rule {choice.k_rule!r}; choose silhouette, eigengap or stability"
-    )
-
-
-def _best(merits: Mapping[int, float], ks: list[int], rule: KRule) -> int | None:
-    rated = [k for k in ks if k in merits]
-    if not rated:
-        return None
-    if rule == "stability":
-        stable = [k for k in rated if merits[k] > STABLE]
-        if stable:
-            return max(stable)
-    return max(rated, key=lambda k: (merits[k], -k))
-
-
-def _centrality(similarity: FloatArray, labels: Labels) -> FloatArray:
-    members = np.eye(int(labels.max()) + 1)[labels]
-    sums = similarity @ members
-    own: FloatArray = sums[np.arange(len(labels)), labels] / members.sum(axis=0)[labels]
-    return own
-
-
-def _warnings(sweep: Sweep, chosen: int | None, choice: Choice, distinct: int, n: int) -> list[str]:
-    notes = []
-    if distinct < n:
-        notes.append(f"{n - distinct} of {n} items repeat the distribution of another item")
-    if sweep.components > 1:
-        notes.append(
-            f"the similarity graph falls apart into {sweep.components} unconnected parts; "
-            "a smaller --tau joins them"
-        )
-    curve = [s for k, s in sweep.silhouette.items() if k >= 4]
-    if chosen == 2 and choice.k is None and curve:
-        height = sweep.silhouette[2]
-        if height < WEAK or height - max(curve) < FLAT:
-            notes.append(
-                f"k = 2 was chosen on a weak or flat silhouette curve ({height:.2f} at 2, at most "
-                f"{max(curve):.2f} at 4 and more): it hardly tells k; read H for every k"
-            )
-    if chosen is not None and choice.k is not None:
-        smallest = int(np.bincount(sweep.labels[chosen]).min())
-        if smallest < choice.smallest(n):
-            notes.append(
-                f"with k fixed at {chosen} the smallest subdomain has {smallest} items, under "
-                f"the guard of {choice.smallest(n)}"
-            )
-    return notes
-
-
-__all__ = ["Choice", "KRule", "Partition", "declared", "ordered_labels", "partition"]
+        kind=kind,
+        labels=found.labels,
+        names=tuple(f"S{i + 1}" for i in range(int(found.labels.max()) + 1)),
+        positions=positions,
+        tau=found.tau,
+        silhouette_by_k=found.silhouette_by_k,
+        labels_by_k=found.labels_by_k,
+        unguarded_k=found.unguarded_k,
+        centrality=found.centrality,
+        embedding=found.embedding,
+        engine=found.engine,
+        undefined=found.undefined,
+        settings={
+            "tau": tau, "k": choice.k, "k_range": list(choice.k_range), "k_rule": choice.k_rule,
+            "min_share": choice.min_share, "min_items": choice.smallest(len(view)),
+            "seed": choice.seed,
+        },
+        notes=notes + found.notes,
+    )  # fmt: skip

@@ -12,12 +12,13 @@ from typing import Any, Literal
 import numpy as np
 
 from benchharmony.artefacts import Artefact, artefacts
+from benchharmony.choice import MIN_SHARE, KRule
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.harmony import HarmonyResult, harmony
 from benchharmony.keywords import keywords
 from benchharmony.metric import BANDWIDTH, EPSILON
-from benchharmony.partition import MIN_SHARE, KRule, Partition, partition
+from benchharmony.partition import Partition, partition
 
 SCHEMA = "benchharmony/report/1"
 #: Example item ids of each subdomain, nearest to its centre first.
