@@ -9,11 +9,11 @@ not per item is one JSON text under the key ``benchharmony`` of the schema metad
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -57,10 +57,11 @@ def save(evaluation: Evaluation, path: str | Path) -> None:
     table = to_table(evaluation)
     # In the same folder, so that the rename cannot cross file systems; hidden, so that a search
     # of the folder does not meet it half written.
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
     try:
         try:
-            _write(table, temporary, evaluation)
+            with temporary.open("xb") as stream:
+                _write(table, stream, evaluation)
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -144,7 +145,7 @@ def from_table(table: pa.Table, name: str) -> Evaluation:
 # --- writing ---------------------------------------------------------------------------------
 
 
-def _write(table: pa.Table, path: Path, evaluation: Evaluation) -> None:
+def _write(table: pa.Table, stream: BinaryIO, evaluation: Evaluation) -> None:
     names = table.schema.names
     labels: Any = [n for n in names if n.startswith("group.")]
     # Splitting floats into their bytes compresses log-probabilities by a further 15 %.
@@ -153,7 +154,7 @@ def _write(table: pa.Table, path: Path, evaluation: Evaluation) -> None:
     rows = _ROW_GROUP_ROWS if not width else _ROW_GROUP_BYTES // width
     pq.write_table(
         table,
-        path,
+        stream,
         compression="zstd",
         compression_level=1,
         row_group_size=max(1, min(rows, _ROW_GROUP_ROWS)),
@@ -275,18 +276,22 @@ def _described(schema: pa.Schema, name: str) -> dict[str, Any]:
 
 def _evaluation(table: Any, about: dict[str, Any]) -> Evaluation:
     names = set(table.schema.names)
+    if "item_id" not in names:
+        raise KeyError("item_id")
 
     def numbers(column: str) -> NDArray[np.float64] | None:
         return table[column].to_numpy() if column in names else None
 
-    def values(column: str) -> Any:
+    def texts(column: str) -> Any:
+        if column in names and table[column].null_count:
+            raise ValueError(f"{column} has empty cells")
         return table[column].to_pylist() if column in names else None
 
     gold = table["gold"].fill_null(-1).to_numpy() if "gold" in names else None
     return Evaluation.from_arrays(
         benchmark=about["benchmark"],
         model=about["model"],
-        item_ids=values("item_id"),
+        item_ids=texts("item_id"),
         scores=numbers("score"),
         score_name=about["score_name"],
         metrics={m: table[f"metric.{clean_text(m)}"].to_numpy() for m in about["metrics"]},
@@ -296,9 +301,9 @@ def _evaluation(table: Any, about: dict[str, Any]) -> Evaluation:
         or None,
         option_logprobs=_read_options(table, about["option_width"]),
         gold=gold,
-        groups={g: values(f"group.{clean_text(g)}") for g in about["groups"]},
-        texts=values("text"),
-        choices=values("choices"),
+        groups={g: table[f"group.{clean_text(g)}"].to_pylist() for g in about["groups"]},
+        texts=texts("text"),
+        choices=texts("choices"),
         metadata=about["metadata"],
         notes=about["notes"],
         source=_read_source(about["source"]),

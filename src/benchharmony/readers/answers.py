@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchharmony.errors import InputError
 from benchharmony.readers.cells import (
     Labels,
     has_percent_signs,
+    index_number,
     is_number_type,
     labels_of,
     letter_index,
@@ -23,7 +25,6 @@ from benchharmony.readers.cells import (
     usable_options,
 )
 from benchharmony.readers.columns import Roles, Table, listed_columns
-from benchharmony.readers.source import to_float
 
 #: Graded scores a rounding error outside [0, 1] are taken as 0 or 1.
 _ROUNDING = 1e-9
@@ -226,8 +227,8 @@ def _gold(
     column = table.columns[roles.gold]
     labels = labels_of(column)
     count = _option_counts(options, choices)
-    readings = [_positions(labels, lambda text: to_float(text))]
-    if not is_number_type(column.type):
+    readings = [_positions(labels, index_number)]
+    if not is_number_type(column.type) or pa.types.is_boolean(column.type):
         readings.append(_positions(labels, letter_index))
         if choices is not None:
             readings.append(_text_positions(labels, choices))

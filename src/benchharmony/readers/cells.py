@@ -249,13 +249,20 @@ def letter_index(text: str) -> int | None:
     return None if match is None else ord(match[1]) - ord("A")
 
 
+def index_number(text: str) -> float | None:
+    """Return a number written in digits; None for words ("true" is no index)."""
+    value = to_float(text)
+    return None if math.isnan(value) or text[-1:].isalpha() else value
+
+
 def whole_numbers_of(labels: Labels) -> NDArray[np.float64]:
     """Return labels that are whole numbers or letters as 0-based positions; NaN for others."""
     positions = []
     for text in labels.values:
-        letter = letter_index(text)
-        value = to_float(text) if letter is None else float(letter)
-        positions.append(value if value.is_integer() else math.nan)
+        position = index_number(text)
+        position = letter_index(text) if position is None else position
+        whole = position is not None and float(position).is_integer()
+        positions.append(float(position) if whole and position is not None else math.nan)
     return np.array([*positions, math.nan])[labels.codes]
 
 

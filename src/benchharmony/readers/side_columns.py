@@ -17,8 +17,9 @@ from benchharmony.readers.columns import Table, plain
 _LABEL_CHARS = 80
 _NUMBER_LABELS = 20
 
-#: Beginnings of names of columns about what the model answered, which is no subdomain.
-_ANSWER_LIKE = ("pred", "response", "output", "generat", "completion", "modelanswer")
+#: Columns about what the model answered are no subdomains: beginnings of names, and whole names.
+_ANSWER_BEGINS = ("pred", "response", "output", "generat", "completion", "modelanswer", "guess")
+_ANSWER_NAMES = {"answer", "choice", "option", "letter", "selected", "verdict", "result"}
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,12 @@ def _place(
             found.groups[name] = labels
         else:
             found.metrics[name] = numbers
-    elif shared and short and not plain(name).startswith(_ANSWER_LIKE):
+    elif shared and short and not _is_about_answers(name):
         found.groups[name] = labels
+
+
+def _is_about_answers(name: str) -> bool:
+    return plain(name) in _ANSWER_NAMES or plain(name).startswith(_ANSWER_BEGINS)
 
 
 def _is_constant(codes: NDArray[np.int64], evaluation: NDArray[np.int64]) -> bool:

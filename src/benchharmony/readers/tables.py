@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,6 +33,12 @@ _LONGEST_FIRST_LINE = 16 << 20
 
 #: Structs are opened this deep: ``metric.acc`` can be named as a column.
 _STRUCT_DEPTH = 2
+
+#: More keys than this are no columns.
+_MOST_COLUMNS = 1000
+
+#: Where a value of a JSON record is, and the value.
+_Cell = tuple[tuple[str, ...], Any]
 
 #: Columns (without case and punctuation) that mark formats with readers of their own: reading
 #: those as tables would lose or mistake what they mean.
@@ -78,7 +83,12 @@ def _sniff_json_lines(file: SourceFile) -> bool:
     if not isinstance(first, dict) or _is_foreign(first):
         return False
     # One object alone, with objects inside, is a document and not a table of one row.
-    return not (alone and any(isinstance(v, (dict, list)) for v in first.values()))
+    return not (alone and any(_holds_objects(v) for v in first.values()))
+
+
+def _holds_objects(value: Any) -> bool:
+    inside = value if isinstance(value, list) else ()
+    return isinstance(value, dict) or any(isinstance(v, (dict, list)) for v in inside)
 
 
 def _first_line(file: SourceFile) -> tuple[Any, bool]:
@@ -182,11 +192,34 @@ def _table_of_records(
         raise InputError(
             str(file), f"no usable row: {problems[0].reason}" if problems else "an empty list"
         )
-    names = list(dict.fromkeys(name for _, record in records for name in record))
-    columns = [array_of([record.get(name) for _, record in records]) for name in names]
-    table = table_of(str(file), pa.Table.from_arrays(columns, names=unique_names(names)))
-    lines = np.array([line for line, _ in records], dtype=np.int64)
-    return replace(table, lines=lines, problems=problems)
+    rows = [dict(_cells(record)) for _, record in records]
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    if len(keys) > _MOST_COLUMNS:  # objects used as lists: only the plain columns are kept
+        keys = [key for key in keys if len(key) == 1]
+    if len(keys) > _MOST_COLUMNS:
+        raise InputError(str(file), f"{len(keys)} different keys; a table has the same in each row")
+    names = unique_names(".".join(key) for key in keys)
+    return Table(
+        path=str(file),
+        columns={
+            name: array_of([row.get(key) for row in rows])
+            for name, key in zip(names, keys, strict=True)
+        },
+        lines=np.array([line for line, _ in records], dtype=np.int64),
+        opened=frozenset(n for n, key in zip(names, keys, strict=True) if len(key) > 1),
+        problems=problems,
+    )
+
+
+def _cells(record: dict[str, Any], outer: tuple[str, ...] = ()) -> Iterator[_Cell]:
+    """Yield the cells of a record; objects are opened, and what lies deeper is left out."""
+    for name, value in record.items():
+        key = (*outer, name)
+        if isinstance(value, dict):
+            if len(key) <= _STRUCT_DEPTH:
+                yield from _cells(value, key)
+        elif not _holds_objects(value):
+            yield key, value
 
 
 def _reader(
