@@ -1,0 +1,1 @@
+"""Validation: benchmarks and generators whose structure is known, to test similarities against."""
