@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from benchharmony.counts import effective_counts, homogeneity_p, wilson
 from benchharmony.errors import BenchharmonyError
 from benchharmony.resampling import bootstrap_sums, checked, stream
-from benchharmony.uncertainty import effective_counts, homogeneity_p, intervals, wilson
+from benchharmony.uncertainty import intervals
 from benchharmony.validation.planted import plant
 
 
@@ -107,7 +108,7 @@ def test_more_items_narrow_every_interval():
 
 def test_sampled_sizes_add_width():
     planted = evaluation([80, 20, 10], [0.6, 0.6, 0.6])
-    fixed = intervals(planted.scores, planted.labels)
+    fixed = intervals(planted.scores, planted.labels, sizes="fixed")
     sampled = intervals(planted.scores, planted.labels, sizes="sampled")
     assert np.ptp(sampled.harmony) > np.ptp(fixed.harmony)
 

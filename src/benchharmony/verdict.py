@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from benchharmony.counts import effective_counts, wilson
 from benchharmony.metric import (
     BANDWIDTH,
     harmony_score,
@@ -31,7 +32,7 @@ from benchharmony.metric import (
 )
 from benchharmony.nulls import Null
 from benchharmony.resampling import checked
-from benchharmony.uncertainty import Intervals, effective_counts, wilson
+from benchharmony.uncertainty import Intervals
 
 REPRESENTATIVE = "representative"
 EXCEPTIONS = "representative with exceptions"
