@@ -111,7 +111,7 @@ def _encodable(column: Column) -> Column:
     if pa.types.is_string_view(kind) or pa.types.is_string(kind):
         return column.cast(pa.large_string())
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
-        return decoded(column)[0]
+        return _decoded(column)
     if pa.types.is_nested(kind):
         texts = [_as_text(v) for v in column.to_pylist()]
         return pa.chunked_array([pa.array(texts, pa.large_string())])
@@ -120,14 +120,12 @@ def _encodable(column: Column) -> Column:
     return column
 
 
-def decoded(column: Column) -> tuple[Column, int]:
-    """Return bytes as text, and how many cells were not UTF-8 (read with replacement marks)."""
+def _decoded(column: Column) -> Column:
     try:
-        return column.cast(pa.large_string()), 0
+        return column.cast(pa.large_string())
     except pa.ArrowInvalid:
         cells = [v if v is None else v.decode("utf-8", "replace") for v in column.to_pylist()]
-        broken = sum("�" in c for c in cells if c is not None)
-        return pa.chunked_array([pa.array(cells, pa.large_string())]), broken
+        return pa.chunked_array([pa.array(cells, pa.large_string())])
 
 
 def _label(value: Any, strip: bool) -> str | None:
@@ -267,6 +265,6 @@ def whole_numbers_of(labels: Labels) -> NDArray[np.float64]:
 
 
 def count_newlines(column: Column) -> NDArray[np.int64]:
-    """Return the number of line feeds in each cell of a column of bytes, shape (n,)."""
+    """Return the number of line feeds in each cell of a column of text, shape (n,)."""
     counts: Any = pc.count_substring(column, "\n")
     return np.asarray(counts.fill_null(0).to_numpy(), dtype=np.int64)

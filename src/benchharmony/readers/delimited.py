@@ -15,7 +15,7 @@ import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
 from benchharmony.errors import InputError, Problem
-from benchharmony.readers.cells import Column, count_newlines, decoded
+from benchharmony.readers.cells import Column, count_newlines
 from benchharmony.readers.columns import Table, is_known_name, unique_names
 from benchharmony.readers.source import SourceFile
 
@@ -96,7 +96,7 @@ def read_delimited(file: SourceFile) -> Table:
         raise InputError(
             str(file), "its first line holds numbers: a table needs a line of column names first"
         )
-    data = _utf8(file.read_bytes())
+    data, notes = _utf8(file.read_bytes())
     columns, ragged = _parse(file, data, delimiter, len(header))
     lines, ragged_lines = _line_numbers(columns, ragged)
     problems = [
@@ -107,14 +107,17 @@ def read_delimited(file: SourceFile) -> Table:
     if not len(filled):
         reason = f"no usable row: {problems[0].reason}" if problems else "a header but no rows"
         raise InputError(str(file), reason)
-    texts, broken = zip(*(decoded(c.take(pa.array(filled))) for c in columns), strict=True)
+    rows: Any = pa.array(filled)
     return Table(
         path=str(file),
-        columns=dict(zip(unique_names(header), texts, strict=True)),
+        columns={
+            name: column.take(rows)
+            for name, column in zip(unique_names(header), columns, strict=True)
+        },
         lines=lines[filled],
         decimal_comma=delimiter != ",",
         problems=problems,
-        notes=_notes(data, sum(broken)),
+        notes=notes,
     )
 
 
@@ -126,28 +129,34 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _utf8(data: bytes) -> bytes:
-    """Return the bytes as UTF-8 lines that end with a line feed, without a byte order mark."""
-    if data.startswith(_UTF16):
-        data = data.decode("utf-16", "replace").encode()
+def _utf8(data: bytes) -> tuple[bytes, list[str]]:
+    """Return UTF-8 lines that end with a line feed, without a byte order mark, and notes."""
+    notes = []
+    encoding = "utf-16" if data.startswith(_UTF16) else "utf-8"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        text = data.decode(encoding, "replace")
+        count = text.count("\ufffd")
+        notes.append(f"not all of it is {encoding.upper()} text: {count} characters were replaced")
+    if notes or encoding == "utf-16":
+        data = text.encode()
     data = data.removeprefix(codecs.BOM_UTF8)
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
-    return data if data.endswith(b"\n") else data + b"\n"
+    if data.count(b'"') % 2:
+        notes.append("an odd number of quote marks; is a quote opened and never closed?")
+    return (data if data.endswith(b"\n") else data + b"\n"), notes
 
 
 def _parse(
     file: SourceFile, data: bytes, delimiter: str, width: int
 ) -> tuple[list[Column], list[_Ragged]]:
-    """Return every record, the header included, as columns of bytes, and the ragged ones."""
+    """Return every record, the header included, as columns of text, and the ragged ones."""
     ragged: list[_Ragged] = []
 
     def note(row: Any) -> Literal["skip"]:
-        try:
-            newlines = row.text.count("\n")
-        except UnicodeDecodeError:
-            newlines = 0
-        ragged.append(_Ragged(row.number, row.actual_columns, newlines))
+        ragged.append(_Ragged(row.number, row.actual_columns, row.text.count("\n")))
         return "skip"
 
     source: Any = pa.BufferReader(data)
@@ -155,7 +164,7 @@ def _parse(
     try:
         table = pa_csv.read_csv(
             source,
-            # One thread, so that records are numbered; bytes, so that nothing is guessed.
+            # One thread, so that records are numbered; text, so that nothing is guessed.
             pa_csv.ReadOptions(use_threads=False, autogenerate_column_names=True, block_size=block),
             pa_csv.ParseOptions(
                 delimiter=delimiter,
@@ -164,7 +173,7 @@ def _parse(
                 invalid_row_handler=note,
             ),
             pa_csv.ConvertOptions(
-                column_types={f"f{i}": pa.binary() for i in range(width)}, null_values=[]
+                column_types={f"f{i}": pa.string() for i in range(width)}, null_values=[]
             ),
         )
     except (pa.ArrowException, OSError) as error:
@@ -203,12 +212,3 @@ def _filled(columns: list[Column]) -> NDArray[np.bool_]:
         lengths: Any = pc.binary_length(column)
         filled |= lengths.to_numpy() > 0
     return filled
-
-
-def _notes(data: bytes, broken: int) -> list[str]:
-    notes = []
-    if broken:
-        notes.append(f"{broken} cells are not UTF-8 text; what could not be read was replaced")
-    if data.count(b'"') % 2:
-        notes.append("an odd number of quote marks; is a quote opened and never closed?")
-    return notes
