@@ -36,7 +36,7 @@ class _Rows:
     ids: Labels | None
     benchmarks: Labels
     models: Labels
-    texts: list[str | None] | None
+    texts: Labels | None
     side: SideColumns
     evaluation: NDArray[np.int64]
 
@@ -101,7 +101,7 @@ def _understand(table: Table, roles: Roles, benchmark: str, model: str) -> _Rows
     texts = None
     if roles.text is not None:
         labels = labels_of(table.columns[roles.text], strip=False)
-        texts = labels.to_list() if labels.values else None
+        texts = labels if labels.values else None
     return _Rows(table, answers, ids, benchmarks, models, texts, side, evaluation)
 
 
@@ -161,8 +161,11 @@ def _complaints(rows: _Rows) -> Iterator[tuple[Any, Callable[[int], str]]]:
     yield rows.benchmarks.codes < 0, lambda row: "no benchmark name in this row"
     answers = rows.answers
     if answers.column is not None and answers.scores is not None:
-        cells = labels_of(rows.table.columns[answers.column]).to_list()
-        yield np.isnan(answers.scores), lambda row: _score_reason(str(answers.column), cells[row])
+        cells = labels_of(rows.table.columns[answers.column])
+        yield (
+            np.isnan(answers.scores),
+            lambda row: _score_reason(str(answers.column), cells.to_list(np.array([row]))[0]),
+        )
         return
     if answers.options is not None:
         no_options = np.isnan(answers.options).all(axis=1)
@@ -196,7 +199,9 @@ def _evaluation(rows: _Rows, kept: NDArray[np.int64], source: Source) -> Evaluat
     else:
         ids = [rows.ids.values[code] for code in rows.ids.codes[kept].tolist()]
     options, option_notes = _options(rows, kept)
-    choices = None if answers.choices is None else [c or () for c in _pick(answers.choices, kept)]
+    choices = None
+    if answers.choices is not None:
+        choices = [answers.choices[row] or () for row in kept.tolist()]
     metrics = {name: values[kept] for name, values in rows.side.metrics.items()}
     code = kept[0]
     return Evaluation.from_arrays(
@@ -208,17 +213,13 @@ def _evaluation(rows: _Rows, kept: NDArray[np.int64], source: Source) -> Evaluat
         metrics={name: v for name, v in metrics.items() if not np.isnan(v).all()},
         option_logprobs=options,
         gold=_gold(answers, kept, options, choices),
-        groups={name: _pick(labels.to_list(), kept) for name, labels in rows.side.groups.items()},
-        texts=None if rows.texts is None else [t or "" for t in _pick(rows.texts, kept)],
+        groups={name: labels.to_list(kept) for name, labels in rows.side.groups.items()},
+        texts=None if rows.texts is None else [t or "" for t in rows.texts.to_list(kept)],
         choices=choices,
         metadata=_facts(rows, code),
         notes=[*notes, *option_notes],
         source=source,
     )
-
-
-def _pick(values: list[Any], kept: NDArray[np.int64]) -> list[Any]:
-    return [values[row] for row in kept.tolist()]
 
 
 def _gold(

@@ -57,10 +57,11 @@ class Labels:
     codes: NDArray[np.int64]
     values: list[str]
 
-    def to_list(self) -> list[str | None]:
-        """Return the label of each row, None where there is none."""
+    def to_list(self, rows: NDArray[np.int64] | None = None) -> list[str | None]:
+        """Return the label of each row (or of some), None where there is none."""
         labels: list[str | None] = [*self.values, None]
-        return [labels[code] for code in self.codes.tolist()]
+        codes = self.codes if rows is None else self.codes[rows]
+        return [labels[code] for code in codes.tolist()]
 
 
 def array_of(values: list[Any]) -> Column:

@@ -214,12 +214,11 @@ def _table_of_records(
 def _cells(record: dict[str, Any], outer: tuple[str, ...] = ()) -> Iterator[_Cell]:
     """Yield the cells of a record; objects are opened, and what lies deeper is left out."""
     for name, value in record.items():
-        key = (*outer, name)
         if isinstance(value, dict):
-            if len(key) <= _STRUCT_DEPTH:
-                yield from _cells(value, key)
-        elif not _holds_objects(value):
-            yield key, value
+            if len(outer) < _STRUCT_DEPTH:
+                yield from _cells(value, (*outer, name))
+        elif not isinstance(value, list) or not _holds_objects(value):
+            yield (*outer, name), value
 
 
 def _reader(
