@@ -117,6 +117,9 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         help="a chosen k has no smaller subdomain, nor one under 5 items; 0 turns this off",
     )  # fmt: skip
     add("--seed", type=int, default=0)
+    add("--bootstrap", type=int, default=2000, metavar="N", help="draws for intervals; 0: none")
+    add("--permutations", type=int, default=2000, metavar="N", help="draws for nulls; 0: none")
+    add("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
     add("--jobs", type=int, default=1, metavar="N", help="processes (same result for any N)")
 
 
@@ -190,7 +193,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
     names = (
         "partition", "positions", "tau", "bandwidth", "epsilon", "k", "k_min", "k_max", "k_rule",
-        "min_share", "seed", "score",
+        "min_share", "seed", "bootstrap", "permutations", "level", "score",
     )  # fmt: skip
     return Settings(**{name: getattr(args, name) for name in names})
 

@@ -19,6 +19,15 @@ from benchharmony.harmony import HarmonyResult, harmony
 from benchharmony.keywords import keywords
 from benchharmony.metric import BANDWIDTH, EPSILON
 from benchharmony.partition import Partition, partition
+from benchharmony.report.sureness import (
+    Sureness,
+    add_q_values,
+    assess,
+    bounds_of,
+    defined,
+    null_record,
+)
+from benchharmony.verdict import Verdict
 
 SCHEMA = "benchharmony/report/1"
 #: Example item ids of each subdomain, nearest to its centre first.
@@ -47,6 +56,10 @@ class Settings:
         Guard against small subdomains; 0 is off.
     seed : int
         Of everything random.
+    bootstrap, permutations : int
+        Draws for the intervals and for the nulls; 0 leaves them out.
+    level : float
+        Of the intervals, in (0, 1).
     score : str or None
         Metric of the logs to use; each log's own default where None.
     """
@@ -62,6 +75,9 @@ class Settings:
     k_rule: KRule = "silhouette"
     min_share: float = MIN_SHARE
     seed: int = 0
+    bootstrap: int = 2000
+    permutations: int = 2000
+    level: float = 0.95
     score: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,12 +107,25 @@ def record_of(evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
     except BenchharmonyError as error:
         return _failed(evaluation, str(error))
     found = artefacts(evaluation, split) if split.is_induced else ()
+    sure = assess(
+        evaluation,
+        split,
+        result,
+        found,
+        bootstrap=settings.bootstrap,
+        permutations=settings.permutations,
+        level=settings.level,
+        seed=settings.seed,
+    )
+    heading = _heading(evaluation)
+    heading["score"]["ci"] = bounds_of(sure.intervals.score) if sure.intervals else None
     return {
-        **_heading(evaluation),
-        "harmony": _harmony(result),
+        **heading,
+        "verdict": _verdict(sure.verdict),
+        "harmony": _harmony(result, sure),
         "indices": {"weighted_sd": result.weighted_sd, "worst_subdomain": result.worst},
         "partition": _partition(split, found),
-        "subdomains": _subdomains(evaluation, split, result),
+        "subdomains": _subdomains(evaluation, split, result, sure),
         "source": _source(evaluation),
         "warnings": _warnings(evaluation, split, result, found),
         "error": None,
@@ -110,15 +139,18 @@ def _heading(evaluation: Evaluation) -> dict[str, Any]:
         "benchmark": evaluation.benchmark,
         "model": evaluation.model,
         "n_items": len(evaluation),
-        "score": {"mean": mean, "name": evaluation.score_name},
+        "score": {"mean": mean, "ci": None, "name": evaluation.score_name},
     }
 
 
 def _failed(evaluation: Evaluation, why: str) -> dict[str, Any]:
     return {
         **_heading(evaluation),
-        "harmony": dict.fromkeys(("value", "adjusted", "size_evenness", "agreement"))
-        | {"by_k": {}, "sensitivity": {"bandwidth": {}}},
+        "verdict": None,
+        "harmony": dict.fromkeys(
+            ("value", "adjusted", "ci", "size_evenness", "agreement", "agreement_ci")
+        )
+        | {"by_k": {}, "null": {}, "sensitivity": {"bandwidth": {}}},
         "indices": {"weighted_sd": None, "worst_subdomain": None},
         "partition": {"kind": None, "k": None, "silhouette_by_k": {}, "artefacts": []},
         "subdomains": [],
@@ -128,12 +160,23 @@ def _failed(evaluation: Evaluation, why: str) -> dict[str, Any]:
     }
 
 
-def _harmony(result: HarmonyResult) -> dict[str, Any]:
+def _verdict(given: Verdict | None) -> dict[str, Any] | None:
+    if given is None:
+        return None
+    return {"label": given.label, "sentence": given.sentence, "notes": list(given.notes)}
+
+
+def _harmony(result: HarmonyResult, sure: Sureness) -> dict[str, Any]:
+    bounds = None if result.undefined else sure.intervals
     return {
         "value": result.value,
         "adjusted": result.adjusted,
+        "ci": bounds_of(bounds.harmony) if bounds else None,
+        "item_noise": defined(bounds.noise.harmony) if bounds else None,
         "size_evenness": result.size_evenness,
         "agreement": result.agreement,
+        "agreement_ci": bounds_of(bounds.agreement) if bounds else None,
+        "null": null_record(sure.nulls),
         "by_k": {str(k): h for k, h in result.by_k.items()},
         "sensitivity": {"bandwidth": {f"{b:g}": h for b, h in result.sensitivity.items()}},
         "undefined": result.undefined,
@@ -156,7 +199,7 @@ def _partition(split: Partition, found: tuple[Artefact, ...]) -> dict[str, Any]:
 
 
 def _subdomains(
-    evaluation: Evaluation, split: Partition, result: HarmonyResult
+    evaluation: Evaluation, split: Partition, result: HarmonyResult, sure: Sureness
 ) -> list[dict[str, Any]]:
     if split.k < 2:
         return []
@@ -173,6 +216,7 @@ def _subdomains(
                 "size": int(parts.sizes[i]),
                 "weight": float(parts.weights[i]),
                 "score": float(parts.performance[i]),
+                "ci": bounds_of(tuple(sure.intervals.subdomains[i])) if sure.intervals else None,
                 "mass": float(result.masses[i]),
                 "keywords": list(words[i]) if words else [],
                 "examples": [evaluation.item_ids[r] for r in rows[:EXAMPLES]],
@@ -219,6 +263,7 @@ def document(records: list[dict[str, Any]], settings: Mapping[str, Any]) -> dict
     """Return the whole report document around its per-evaluation records."""
     from benchharmony._version import __version__
 
+    add_q_values(records)
     return {
         "schema": SCHEMA,
         "version": __version__,

@@ -6,19 +6,46 @@ import io
 from typing import Any
 
 from rich.box import ASCII2, SIMPLE_HEAD
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from benchharmony.report.shown import interval, number, shown
+from benchharmony.verdict import (
+    ARTEFACT,
+    EXCEPTIONS,
+    REPRESENTATIVE,
+    TOO_FEW,
+    UNDEFINED,
+    UNEVEN,
+)
 
 WIDTH = 80
 #: More evaluations than this are a table only, unless details are asked for.
 DETAILS_UP_TO = 4
-_BAR = 10
+_BAR = 8
 #: Columns that the overview needs beside the two names.
-_NUMBERS = 54
+_NUMBERS = 53
+#: Verdicts in a word, for the overview.
+_VERDICTS = {
+    REPRESENTATIVE: ("even", "green"),
+    EXCEPTIONS: ("even but", "yellow"),
+    UNEVEN: ("uneven", "red"),
+    TOO_FEW: ("unclear", "dim"),
+    ARTEFACT: ("artefact", "magenta"),
+    UNDEFINED: ("undefined", "dim"),
+}
+_NULLS = {
+    "same_size": "random subdomains of these sizes",
+    "difficulty_matched": "and of this confidence",
+}
+_LEGEND = (
+    "k: subdomains, p(redictive), d(eclared) or o(ptions). agr.: agreement of the subdomains with "
+    "the mean. even: the average stands for the whole; even but: save some subdomains; uneven: "
+    "read the subdomains. ! warnings. All of it: --details or --format json."
+)
 #: Subdomains shown per evaluation; the machine-readable formats have all of them.
 _MOST_SUBDOMAINS = 30
 
@@ -40,33 +67,23 @@ def print_report(record: dict[str, Any], console: Console, *, details: bool | No
     if details or (details is None and len(entries) <= DETAILS_UP_TO):
         for entry in entries:
             console.print(_details(entry, unicode))
-    elif any(e["warnings"] for e in entries):
-        console.print(
-            Text(
-                "! = warnings; read them, and the subdomains, with --details or --format json.",
-                style="dim",
-            )
-        )
+    else:
+        console.print(Text(_LEGEND, style="dim"))
     console.print(Text(_footer(record), style="dim"))
-
-
-def _table(unicode: bool, title: str, width: int) -> Table:
-    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(title, overflow="ellipsis", no_wrap=True, max_width=width)
-    return table
 
 
 def _overview(entries: list[dict[str, Any]], unicode: bool, width: int) -> Table:
     names = max(width - _NUMBERS, 20)
-    table = _table(unicode, "benchmark", names * 2 // 5)
+    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("benchmark", no_wrap=True, overflow="ellipsis", max_width=names * 2 // 5)
     table.add_column("model", no_wrap=True, overflow="ellipsis", max_width=names - names * 2 // 5)
     for name in ("items", "score", "H", "adj.", "agr."):
         table.add_column(name, justify="right", no_wrap=True, min_width=5)
-    table.add_column("k", justify="right", no_wrap=True, min_width=2)
-    table.add_column("partition", no_wrap=True, overflow="ellipsis", min_width=9, max_width=9)
+    table.add_column("k", justify="right", no_wrap=True, min_width=4)
+    table.add_column("verdict", no_wrap=True, min_width=9)
     table.add_column("", no_wrap=True, min_width=1)
     for entry in entries:
-        h = entry["harmony"]
+        h, split = entry["harmony"], entry["partition"]
         table.add_row(
             Text(shown(entry["benchmark"])),
             Text(shown(entry["model"])),
@@ -75,17 +92,26 @@ def _overview(entries: list[dict[str, Any]], unicode: bool, width: int) -> Table
             Text(number(h["value"]), style=_style(h["value"])),
             number(h["adjusted"]),
             number(h["agreement"]),
-            str(entry["partition"]["k"] or "-"),
-            Text(shown(_short_kind(entry["partition"]))),
+            f"{split['k']} {split['kind'][0]}" if split["k"] else "-",
+            _short_verdict(entry),
             Text("!" if entry["warnings"] else "", style="yellow"),
         )
     return table
+
+
+def _short_verdict(entry: dict[str, Any]) -> Text:
+    given = entry.get("verdict")
+    if entry["harmony"]["value"] is None:
+        return Text("undefined", style="dim")
+    word, style = _VERDICTS[given["label"]] if given else ("-", "dim")
+    return Text(word, style=style)
 
 
 def _details(entry: dict[str, Any], unicode: bool) -> RenderableType:
     parts: list[RenderableType] = [
         Text(""),
         Text(f"{shown(entry['benchmark'])} / {shown(entry['model'])}", style="bold"),
+        *(_verdict(entry["verdict"]) if entry["verdict"] else ()),
         Padding(_numbers(entry), (0, 0, 0, 2), expand=False),
     ]
     if entry["subdomains"]:
@@ -94,15 +120,28 @@ def _details(entry: dict[str, Any], unicode: bool) -> RenderableType:
     return Group(*parts, *(Padding(w, (0, 0, 0, 2), expand=False) for w in warnings))
 
 
+def _verdict(given: dict[str, Any]) -> list[RenderableType]:
+    _, style = _VERDICTS[given["label"]]
+    lines = [Text(shown(f"{given['label']}. {given['sentence']}", 400), style=style)]
+    lines += [Text(shown(note, 400)) for note in given["notes"]]
+    return [Padding(line, (0, 0, 0, 2), expand=False) for line in lines]
+
+
 def _numbers(entry: dict[str, Any]) -> Text:
     h, split, score = entry["harmony"], entry["partition"], entry["score"]
     lines = [
         f"{entry['n_items']} items, score ({shown(score['name'])}) {number(score['mean'])} "
-        f"{interval(score.get('ci'))}".rstrip(),
-        f"HARMONY {number(h['value'])} {interval(h.get('ci'))}".rstrip()
-        + f"   noise-adjusted {number(h['adjusted'])}   agreement {number(h['agreement'])}"
+        f"{interval(score['ci'])}".rstrip(),
+        f"HARMONY {number(h['value'])}   noise-adjusted {number(h['adjusted'])}   true H within "
+        f"{interval(h['ci']) or '-'}",
+        f"agreement {number(h['agreement'])} {interval(h['agreement_ci'])}".rstrip()
         + f"   size evenness {number(h['size_evenness'])}",
     ]
+    if h["null"]:
+        tests = ", ".join(
+            f"p = {n['p_value']:.2g} ({_NULLS[name]})" for name, n in h["null"].items()
+        )
+        lines.append(f"less even than chance: {tests}")
     if split["kind"] is not None:
         chosen = f"partition: {shown(_kind(split), 60)}, k = {split['k']}"
         if split.get("silhouette") is not None:
@@ -118,31 +157,30 @@ def _numbers(entry: dict[str, Any]) -> Text:
     return Text("\n".join(lines))
 
 
-def _subdomains(entry: dict[str, Any], unicode: bool) -> Table:
-    table = _table(unicode, "subdomain", 22)
-    for name in ("items", "share", "score"):
-        table.add_column(name, justify="right", no_wrap=True, min_width=5)
-    table.add_column("", no_wrap=True)
-    table.add_column("mass", justify="right", no_wrap=True)
-    words = any(s["keywords"] for s in entry["subdomains"])
-    title = (
-        "keywords" if words else "nearest to the centre" if _is_induced(entry) else "first items"
-    )
-    table.add_column(title, overflow="fold", ratio=1)
-    for s in entry["subdomains"][:_MOST_SUBDOMAINS]:
-        table.add_row(
-            Text(shown(s["label"], 60)),
-            str(s["size"]),
-            f"{s['weight']:.0%}",
-            number(s["score"]),
-            Text(_bar(s["score"], unicode), style="cyan"),
-            number(s["mass"], 2),
-            Text(shown(", ".join(s["keywords"] if words else s["examples"][:2]), 90)),
-        )
-    hidden = len(entry["subdomains"]) - _MOST_SUBDOMAINS
+def _subdomains(entry: dict[str, Any], unicode: bool) -> RenderableType:
+    """Return a line of figures per subdomain and, where there are words, one under it."""
+    rows = entry["subdomains"][:_MOST_SUBDOMAINS]
+    width = min(max(cell_len(shown(s["label"], 60)) for s in rows), 24)
+    width = max(width, len("subdomain"))
+    head = f"{'subdomain':<{width}} {'items':>6} {'share':>5} {'score':>6} {'interval':<12}"
+    lines: list[RenderableType] = [Text(f"{head} {'':{_BAR}}  mass", style="dim")]
+    for s in rows:
+        label = set_cell_size(shown(s["label"], 60), width)
+        figures = Text(f"{label} {s['size']:>6} {s['weight']:>5.0%} {s['score']:>6.3f} ")
+        figures.append(f"{interval(s['ci'], 2):<12} ")
+        figures.append(_bar(s["score"], unicode), style="cyan")
+        figures.append(f"  {s['mass']:.2f}")
+        lines.append(figures)
+        words = ", ".join(s["keywords"])
+        if not words and _is_induced(entry):
+            words = f"near its centre: {', '.join(s['examples'][:3])}"
+        if words:
+            hint = Text(f"    {shown(words, 150)}", style="dim", no_wrap=True, overflow="ellipsis")
+            lines.append(hint)
+    hidden = len(entry["subdomains"]) - len(rows)
     if hidden > 0:
-        table.caption = f"{hidden} smaller subdomains are not shown; --format json has all"
-    return table
+        lines.append(Text(f"({hidden} smaller subdomains not shown; --format json has all)"))
+    return Group(Text(""), *lines, Text(""))
 
 
 def _bar(value: float, unicode: bool) -> str:
@@ -154,11 +192,6 @@ def _kind(split: dict[str, Any]) -> str:
     if split["kind"] is None:
         return "-"
     return f"{split['kind']} ({split['positions']})" if split.get("positions") else split["kind"]
-
-
-def _short_kind(split: dict[str, Any]) -> str:
-    name, _, column = (split["kind"] or "-").partition(":")
-    return split.get("positions") or column or name
 
 
 def _is_induced(entry: dict[str, Any]) -> bool:
