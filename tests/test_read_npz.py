@@ -212,6 +212,14 @@ def test_a_header_that_claims_terabytes_is_refused(tmp_path):
         read(tmp_path, buffer.getvalue())
 
 
+def test_an_encrypted_archive_is_refused(tmp_path):
+    whole = bytearray(packed(item_ids=np.array(["a"])))
+    whole[6] |= 1  # the flag in the local header and in the central directory
+    whole[whole.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(InputError, match="damaged"):
+        read(tmp_path, bytes(whole))
+
+
 def test_other_zips_are_not_claimed(tmp_path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:

@@ -5,6 +5,7 @@ import csv
 import json
 import re
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -246,6 +247,23 @@ def test_cut_off_files_are_read_in_part_or_refused_in_words(tmp_path, name):
         if reader is not None:
             with contextlib.suppress(InputError):
                 assert len(reader.read(file, ReadOptions())[0]) <= 4
+
+
+def test_arrow_offsets_that_point_outside_are_refused(tmp_path):
+    offsets = pa.py_buffer(np.array([0, 1, 1 << 20], np.int32).tobytes())
+    wild = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab")])
+    sink = pa.BufferOutputStream()
+    table = pa.table({"id": wild, "score": [1, 0]})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(InputError, match="not a whole Arrow file"):
+        read(tmp_path, "t.arrow", sink.getvalue().to_pybytes())
+
+
+def test_text_that_is_not_utf8_in_parquet_is_refused(tmp_path):
+    data = as_parquet([{"id": "abcdef", "score": 1}]).replace(b"abcdef", b"abc\xffef")
+    with pytest.raises(InputError, match="not a whole Parquet file"):
+        read(tmp_path, "t.parquet", data)
 
 
 def test_json_lines_that_fail_are_problems_with_their_line(tmp_path):

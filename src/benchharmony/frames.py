@@ -52,7 +52,10 @@ def from_frame(
         When the frame is none, no column can be the score, scores leave [0, 1], or no row is
         usable.
     """
-    table = table_of(_NAME, _arrow_table(frame))
+    try:
+        table = table_of(_NAME, _arrow_table(frame))
+    except pa.ArrowInvalid as error:
+        raise BenchharmonyError(f"{_NAME}: damaged Arrow data ({error})") from None
     options = ReadOptions(dict(columns or {}), benchmark, model)
     return evaluations_of(table, options, benchmark="unknown", format_name="data frame", files=())
 

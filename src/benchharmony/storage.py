@@ -93,10 +93,11 @@ def load_from(source: str | pa.Buffer, name: str) -> Evaluation:
     opened = pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
     try:
         file = pq.ParquetFile(opened, memory_map=True, page_checksum_verification=True)
-        schema = file.schema_arrow
-        _described(schema, name)  # whose file it is comes before whether it is whole
+        _described(file.schema_arrow, name)  # whose file it is comes before whether it is whole
         table = file.read()
-    except (pa.ArrowException, OSError) as error:
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).split("\n")[0]
         raise InputError(name, f"not a whole Parquet file ({reason}); is it cut off?") from None
     return from_table(table, name)

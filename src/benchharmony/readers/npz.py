@@ -50,6 +50,7 @@ _DAMAGE = (
     OverflowError,
     MemoryError,
     SyntaxError,
+    RuntimeError,  # an encrypted member
     RecursionError,
     NotImplementedError,
     zipfile.BadZipFile,

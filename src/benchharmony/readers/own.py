@@ -18,7 +18,7 @@ def sniff(file: SourceFile) -> bool:
         return False
     try:
         return storage.is_evaluation(pq.read_schema(_source(file)))
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, ValueError):  # ValueError: names that are not UTF-8
         return False
 
 

@@ -140,9 +140,9 @@ def _read_parquet(file: SourceFile) -> Table:
 def _read_arrow(file: SourceFile) -> Table:
     try:
         data = pa.py_buffer(file.read_bytes())
-        if file.head.startswith(_ARROW_MAGIC):
-            return table_of(str(file), pa.ipc.open_file(data).read_all())
-        return table_of(str(file), pa.ipc.open_stream(data).read_all())
+        is_file = file.head.startswith(_ARROW_MAGIC)
+        reader = pa.ipc.open_file(data) if is_file else pa.ipc.open_stream(data)
+        return table_of(str(file), reader.read_all())
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _damaged(file, "Arrow", error) from None
 
@@ -153,7 +153,15 @@ def _damaged(file: SourceFile, kind: str, error: Exception) -> InputError:
 
 
 def table_of(path: str, found: pa.Table) -> Table:
-    """Return an Arrow table as a :class:`Table`, structs opened into ``outer.inner`` columns."""
+    """Return an Arrow table as a :class:`Table`, structs opened into ``outer.inner`` columns.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        When the data are damaged.
+    """
+    # Arrow data are used as they lie in a file: an offset that points outside would crash us.
+    found.validate(full=True)
     whole = set(found.column_names)
     for _ in range(_STRUCT_DEPTH):
         if any(pa.types.is_struct(kind) for kind in found.schema.types):
