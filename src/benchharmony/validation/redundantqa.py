@@ -33,7 +33,6 @@ __all__ = [
     "RedundantItem",
     "composition_problems",
     "gold_positions",
-    "gold_repeated",
     "item_problems",
     "load_redundantqa",
     "option_echo",
@@ -47,6 +46,9 @@ DOMAINS = ("Biology", "History", "Economics", "Popular Culture")
 #: How many items of each role a group has.
 ROLES = {"reference": 1, "paraphrase": 2, "distractor": 2}
 N_CHOICES = 4
+#: Which paraphrase keeps the words of its reference's answer: a similarity that reads the answer
+#: is judged on the others apart.
+_KEEPS = {"par1": True, "par2": False}
 
 _WORD = re.compile(r"\w+")
 #: Words too common to give an answer away; used by :func:`option_echo` alone.
@@ -125,7 +127,7 @@ def load_redundantqa(path: str | Path | None = None) -> list[RedundantItem]:
         name = str(path)
         raw = Path(path).read_bytes()
     decoder = msgspec.json.Decoder(RedundantItem)
-    items = []
+    items: list[RedundantItem] = []
     for number, line in enumerate(raw.splitlines(), start=1):
         try:
             item = decoder.decode(line)
@@ -175,9 +177,10 @@ def composition_problems(items: Sequence[RedundantItem]) -> list[Problem]:
     Returns
     -------
     list of Problem
-        Empty when ids and questions are unique, every group has one domain and the roles of
-        :data:`ROLES`, and the distractors' answers differ from each other's and from those of
-        the reference and the paraphrases.
+        Empty when ids and questions are unique; every group has one domain and the roles of
+        :data:`ROLES`; the distractors' answers differ from each other's and from those of the
+        reference and the paraphrases; and ``-par1`` words its answer as the reference does
+        while ``-par2`` does not.
     """
     found = []
     for what, values in (
@@ -201,6 +204,9 @@ def _group_reasons(members: Sequence[RedundantItem]) -> Iterable[str]:
     others = [_fold(m.gold) for m in members if m.role == "distractor"]
     if len(set(others)) < len(others) or asked & set(others):
         yield "a distractor has the answer of another question of its group"
+    reference = _fold(_only(members, "reference")[0].gold)
+    if {m.id[-4:]: _fold(m.gold) == reference for m in _only(members, "paraphrase")} != _KEEPS:
+        yield "the first paraphrase must keep the words of the reference's answer, the second not"
 
 
 def _groups(items: Iterable[RedundantItem]) -> dict[str, list[RedundantItem]]:
@@ -295,15 +301,6 @@ def option_echo(items: Iterable[RedundantItem]) -> dict[str, list[str]]:
     return echo
 
 
-def gold_repeated(items: Iterable[RedundantItem]) -> float:
-    """Share of paraphrases whose correct option is the reference's, word for word."""
-    same = []
-    for members in _groups(items).values():
-        gold = _fold(_only(members, "reference")[0].gold)
-        same += [_fold(member.gold) == gold for member in _only(members, "paraphrase")]
-    return float(np.mean(same))
-
-
 # --- surface against meaning -----------------------------------------------------------------
 
 
@@ -369,26 +366,27 @@ def overlap_gap(items: Sequence[RedundantItem], similarity: NDArray[np.float64])
     Parameters
     ----------
     items : sequence of RedundantItem
-        n items in whole groups.
+        n items; each of their groups with its reference, a paraphrase and a distractor at least,
+        so that the paraphrases that keep the answer's words can be left out.
     similarity : (n, n) array
         Greater is more similar.
     """
     row = {item.id: i for i, item in enumerate(items)}
     groups = _groups(items)
-    near = {role: np.empty((len(groups), 2)) for role in ("paraphrase", "distractor")}
-    for g, members in enumerate(groups.values()):
+    paraphrase: list[NDArray[np.float64]] = []
+    distractor: list[NDArray[np.float64]] = []
+    for members in groups.values():
         reference = row[_only(members, "reference")[0].id]
-        for role, values in near.items():
-            values[g] = [similarity[reference, row[m.id]] for m in _only(members, role)]
-    paraphrase, distractor = near["paraphrase"], near["distractor"]
-    within = [_auc(p, d) for p, d in zip(paraphrase, distractor, strict=True)]
-    nearer = distractor.min(axis=1) > paraphrase.max(axis=1)
-    exceptions = tuple(group for group, holds in zip(groups, nearer, strict=True) if not holds)
+        for role, values in (("paraphrase", paraphrase), ("distractor", distractor)):
+            rows = [row[member.id] for member in _only(members, role)]
+            values.append(similarity[reference, rows])
+    pairs = list(zip(paraphrase, distractor, strict=True))
+    nearer = [bool(d.min() > p.max()) for p, d in pairs]
     return OverlapGap(
-        _auc(paraphrase.ravel(), distractor.ravel()),
-        float(np.mean(within)),
-        float(nearer.mean()),
-        exceptions,
+        _auc(np.concatenate(paraphrase), np.concatenate(distractor)),
+        float(np.mean([_auc(p, d) for p, d in pairs])),
+        float(np.mean(nearer)),
+        tuple(group for group, holds in zip(groups, nearer, strict=True) if not holds),
     )
 
 
