@@ -4,6 +4,7 @@ import contextlib
 import csv
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchharmony.errors import BenchharmonyError, InputError
+from benchharmony.readers.columns import NAMES, ROLES
 from benchharmony.readers.source import ReadOptions, SourceFile
 from tables import read, read_one, reader_of, write
 
@@ -20,14 +22,15 @@ from tables import read, read_one, reader_of, write
 
 
 def test_the_caller_names_the_columns(tmp_path):
-    text = "n,hit,score,topic,who\n1,1,0,a,m\n2,0,1,b,m\n"
+    text = "n,hit,score,correct,topic,who\n1,1,0,1,a,m\n2,0,1,1,b,m\n3,0,1,0,b,m\n"
     columns = {"item_id": "n", "score": "hit", "model": "who", "groups": "topic"}
     found = read_one(tmp_path, text, columns)
-    assert found.item_ids == ("1", "2")
-    assert found.scores.tolist() == [1, 0]
+    assert found.item_ids == ("1", "2", "3")
+    assert found.scores.tolist() == [1, 0, 0]
     assert found.model == "m"
-    assert found.groups == {"topic": ("a", "b")}
-    assert found.metrics["score"].tolist() == [0, 1]
+    assert found.groups == {"topic": ("a", "b", "b")}
+    assert found.metrics["score"].tolist() == [0, 1, 1]
+    assert found.metrics["correct"].tolist() == [1, 1, 0]
 
 
 def test_a_column_that_is_not_there_is_an_error_that_lists_those_that_are(tmp_path):
@@ -126,16 +129,18 @@ def test_no_usable_row_at_all(tmp_path):
 
 def test_repeated_short_labels_become_groups(tmp_path):
     n = 12
-    header = "id,score,subject,level,flag,loss,difficulty,note,prediction,split,year,choice\n"
+    header = "id,score,subject,level,flag,loss,difficulty,note,prediction,split,year,choice"
+    header += ",gold,pred_idx\n"
     rows = [
         f"{i},{i % 2},{'ab'[i % 2]},{i % 3 + 1},{i % 2},{i / 7},{'x' if i < 4 else ''},"
-        f"{'long ' * 30}{i % 2},{'AB'[i % 2]},test,{1990 + i},{'AB'[i % 2]}\n"
+        f"{'long ' * 30}{i % 2},{'AB'[i % 2]},test,{1990 + i},{'AB'[i % 2]},"
+        f"{'ABC'[i % 3]},{i % 3}\n"
         for i in range(n)
     ]
     found = read_one(tmp_path, header + "".join(rows))
     assert set(found.groups) == {"subject", "level"}
     assert found.groups["level"][:4] == ("1", "2", "3", "1")
-    assert set(found.metrics) == {"score", "flag", "loss", "year"}
+    assert set(found.metrics) == {"score", "flag", "loss", "year", "pred_idx"}
     assert found.metadata == {"split": "test"}
 
 
@@ -406,3 +411,13 @@ def test_no_log_of_another_format_is_read_as_a_table_by_mistake(shared_data):
                 reader.read(file, ReadOptions())
                 read_from.add(path.relative_to(logs).parts[0])
     assert read_from <= {"truthfulqa-audit", "latxa-gpt"}
+
+
+def test_the_documentation_lists_every_name():
+    page = (Path(__file__).parents[1] / "docs" / "tables.md").read_text(encoding="utf-8")
+    for role, names in NAMES.items():
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{role}` |")]
+        listed = re.split(r"[,;|] ?", row.split("|")[2].split("; or ")[0].strip())
+        assert listed == list(names), role
+    assert "| `groups` |" in page
+    assert set(ROLES) == {*NAMES, "groups"}

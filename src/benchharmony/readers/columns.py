@@ -157,6 +157,11 @@ def is_known_name(name: str) -> bool:
     return plain(name) in _KNOWN or _option_column(name, _LOGPROB_PREFIXES) is not None
 
 
+def is_named_like(name: str, role: str) -> bool:
+    """Whether a column name is one of a role's."""
+    return plain(name) in _PLAIN[role]
+
+
 def unique_names(names: Iterable[str]) -> list[str]:
     """Return names without repeats or gaps: a second "acc" becomes "acc (2)"."""
     seen: set[str] = set()

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from benchharmony.readers.cells import Labels, labels_of, numbers_of
-from benchharmony.readers.columns import Table, plain
+from benchharmony.readers.cells import Labels, labels_of, numbers_of, whole_numbers_of
+from benchharmony.readers.columns import Table, is_named_like, plain
 
 #: Labels of a group are at most this long and shared, on average, by at least two items;
 #: numbers other than 0 and 1 make a group only when there are at most this many.
@@ -85,7 +85,7 @@ def _place(
 ) -> None:
     column: Any = table.columns[name]
     labels = labels_of(column)
-    if not labels.values:
+    if not labels.values or _is_right_option(name, labels):
         return
     numbers = numbers_of(column, decimal_comma=table.decimal_comma)
     numeric = bool((np.isnan(numbers) == (labels.codes < 0)).all())
@@ -98,7 +98,7 @@ def _place(
         if short:
             found.facts[name] = labels
     elif numeric:
-        few = shared and len(labels.values) <= _NUMBER_LABELS
+        few = shared and len(labels.values) <= _NUMBER_LABELS and not _is_about_answers(name)
         values = numbers[~np.isnan(numbers)]
         if few and (values == np.floor(values)).all() and not np.isin(values, (0, 1)).all():
             found.groups[name] = labels
@@ -106,6 +106,13 @@ def _place(
             found.metrics[name] = numbers
     elif shared and short and not _is_about_answers(name):
         found.groups[name] = labels
+
+
+def _is_right_option(name: str, labels: Labels) -> bool:
+    """Whether a column holds positions of right options ("C"), which are no subdomains either."""
+    if is_named_like(name, "score") or not is_named_like(name, "gold"):
+        return False
+    return bool(np.isfinite(whole_numbers_of(labels)[labels.codes >= 0]).all())
 
 
 def _is_about_answers(name: str) -> bool:
