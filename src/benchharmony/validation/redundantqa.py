@@ -21,7 +21,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchharmony.errors import InputError, Problem
 
@@ -326,6 +325,9 @@ def word_overlap(items: Sequence[RedundantItem], kind: str) -> NDArray[np.float6
         When the kind is not one of these.
     """
     if kind == "tfidf":
+        # Imported here: scikit-learn is slow to load, and nothing else in this module needs it.
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         vectors = TfidfVectorizer(token_pattern=r"\w+").fit_transform([i.text for i in items])
         return np.asarray((vectors @ vectors.T).toarray(), dtype=np.float64)
     texts: dict[str, Callable[[RedundantItem], str]] = {
