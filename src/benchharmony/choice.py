@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from benchharmony.engines.kernel import Kernel
 from benchharmony.errors import BenchharmonyError
 from benchharmony.spectral import Sweep, eigengap_by_k, stability_by_k
 
@@ -46,16 +47,19 @@ class Choice:
 
 
 def choose_k(
-    sweep: Sweep, similarity: NDArray[np.float64], choice: Choice
+    sweep: Sweep, kernel: Kernel, counts: NDArray[np.int64], choice: Choice
 ) -> tuple[int | None, int | None, str | None]:
-    """Return the k chosen, the k without the guard, and why there is none."""
+    """Return the k chosen, the k without the guard, and why there is none.
+
+    ``counts`` are the items that each row of the sweep stands for.
+    """
     if choice.k is not None:
         return choice.k, choice.k, None
     in_range = [k for k in sweep.labels if choice.k_range[0] <= k <= choice.k_range[1]]
     realised = [k for k in in_range if int(sweep.labels[k].max()) + 1 == k]
-    smallest = choice.smallest(len(similarity))
-    admissible = [k for k in realised if np.bincount(sweep.labels[k]).min() >= smallest]
-    merits = _merits(sweep, similarity, realised, choice)
+    smallest = choice.smallest(int(counts.sum()))
+    admissible = [k for k in realised if np.bincount(sweep.labels[k], counts).min() >= smallest]
+    merits = _merits(sweep, kernel, counts, realised, choice)
     unguarded = _best(merits, realised, choice.k_rule)
     chosen = _best(merits, admissible, choice.k_rule)
     if chosen is None:
@@ -67,14 +71,14 @@ def choose_k(
 
 
 def _merits(
-    sweep: Sweep, similarity: NDArray[np.float64], ks: list[int], choice: Choice
+    sweep: Sweep, kernel: Kernel, counts: NDArray[np.int64], ks: list[int], choice: Choice
 ) -> Mapping[int, float]:
     if choice.k_rule == "silhouette":
         return sweep.silhouette
     if choice.k_rule == "eigengap":
         return eigengap_by_k(sweep.eigenvalues, ks)
     if choice.k_rule == "stability":
-        return stability_by_k(similarity, ks, seed=choice.seed)
+        return stability_by_k(kernel, ks, counts=counts, seed=choice.seed)
     raise BenchharmonyError(
         f"unknown k rule {choice.k_rule!r}; choose silhouette, eigengap or stability"
     )

@@ -1,26 +1,27 @@
 """Partitions induced from predictive distributions: similarity, spectral sweep, chosen k.
 
-Rows are put into an order that depends on their content alone before anything is computed, so
-that the order of a log changes nothing.
+Distinct rows are put into an order that depends on their content alone before anything is
+computed, so that the order of a log changes nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchharmony.choice import Choice, choose_k
+from benchharmony.engines.canonical import canonical
+from benchharmony.engines.choose import Engine, Tau, reach
+from benchharmony.engines.kernel import Floats, Labels
+from benchharmony.engines.silhouettes import mean_similarity_to_own
+from benchharmony.engines.workers import Workers
 from benchharmony.predictive import Predictive
-from benchharmony.similarity import jeffreys, median_tau, similarity_of
-from benchharmony.spectral import Labels, Sweep, spectral_sweep
+from benchharmony.spectral import Sweep, sweep
 
 FloatArray = NDArray[np.float64]
-Tau = float | Literal["median"]
 
 #: Fewer items than this are not split: shares and silhouettes of so few say nothing.
 MIN_ITEMS = 20
@@ -49,6 +50,8 @@ class Induced:
         Spectral coordinates.
     engine : str or None
         How the sweep was computed.
+    engine_error : float or None
+        Estimated root mean square error of S; None where S is exact to rounding.
     undefined : str or None
         Why there is no partition.
     notes : tuple of str
@@ -61,13 +64,14 @@ class Induced:
     labels_by_k: Mapping[int, Labels] = field(default_factory=dict)
     unguarded_k: int | None = None
     centrality: FloatArray | None = None
-    embedding: FloatArray | None = None
+    embedding: Floats | None = None
     engine: str | None = None
+    engine_error: float | None = None
     undefined: str | None = None
     notes: tuple[str, ...] = ()
 
 
-def induce(view: Predictive, tau: Tau, choice: Choice) -> Induced:
+def induce(view: Predictive, tau: Tau, choice: Choice, engine: Engine = "auto") -> Induced:
     """Cluster items by predictive similarity and choose k.
 
     Parameters
@@ -78,66 +82,45 @@ def induce(view: Predictive, tau: Tau, choice: Choice) -> Induced:
         Scale of the similarity, per nat.
     choice : Choice
         How k is chosen.
+    engine : {"auto", "dense", "matrix-free", "low-rank"}
+        How similarity is reached; by number of items and memory where "auto".
     """
     n = len(view)
     nothing = np.zeros(n, dtype=np.int64)
     if n < MIN_ITEMS:
         return Induced(nothing, undefined=f"fewer than {MIN_ITEMS} items")
-    order, content = _canonical(view)
-    distinct = int(content[-1]) + 1
+    items = canonical(view)
+    distinct = len(items.first)
     low, high = choice.k_range
     ks = sorted({*range(low, min(high, distinct) + 1)} | ({choice.k} if choice.k else set()))
     if distinct < 2 or not ks or max(ks) > distinct:
         why = f"only {distinct} distinct predictive distributions among {n} items"
         return Induced(nothing, undefined=why)
-    j = jeffreys(view.take(order))
-    rule = median_tau(j) if tau == "median" else None
-    value = rule.value if rule else float(tau)
-    similarity = similarity_of(j, value)
-    sweep = spectral_sweep(similarity, ks, seed=choice.seed, content=content)
-    chosen, unguarded, undefined = choose_k(sweep, similarity, choice)
-    home = np.empty(n, dtype=np.int64)
-    home[order] = np.arange(n)
-    labels = nothing if chosen is None else sweep.labels[chosen]
-    found = (rule.note if rule else None, *_warnings(sweep, chosen, choice, distinct, n))
+    with Workers() as workers:
+        found = reach(view.take(items.first), items.counts, tau, engine, workers)
+        made = sweep(found.kernel, items.counts, ks, seed=choice.seed)
+        chosen, unguarded, undefined = choose_k(made, found.kernel, items.counts, choice)
+        labels = np.zeros(distinct, dtype=np.int64) if chosen is None else made.labels[chosen]
+        centrality = mean_similarity_to_own(found.kernel, items.counts, labels)
     return Induced(
-        labels=labels[home],
-        tau=value,
-        silhouette_by_k=sweep.silhouette,
-        labels_by_k={k: lab[home] for k, lab in sweep.labels.items()},
+        labels=labels[items.content],
+        tau=found.tau,
+        silhouette_by_k=made.silhouette,
+        labels_by_k={k: lab[items.content] for k, lab in made.labels.items()},
         unguarded_k=unguarded,
-        centrality=_centrality(similarity, labels)[home],
-        embedding=sweep.embedding[home],
-        engine="dense",
+        centrality=centrality[items.content],
+        embedding=made.embedding[items.content],
+        engine=found.kernel.engine,
+        engine_error=found.kernel.error,
         undefined=undefined,
-        notes=tuple(note for note in found if note),
+        notes=(*found.notes, *_warnings(made, chosen, choice, items.counts)),
     )
 
 
-def _canonical(view: Predictive) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return an order of the rows that depends on their content only, and, in that order, numbers.
-
-    The numbers count the distinct rows: duplicates share one.
-    """
-    parts = [view.logprobs] if view.token_ids is None else [view.logprobs, view.token_ids]
-    keys = [
-        hashlib.blake2b(b"".join(part[i].tobytes() for part in parts), digest_size=16).digest()
-        for i in range(len(view))
-    ]
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    new = [keys[a] != keys[b] for a, b in zip(order[1:], order, strict=False)]
-    return np.array(order, dtype=np.int64), np.cumsum([False, *new])
-
-
-def _centrality(similarity: FloatArray, labels: Labels) -> FloatArray:
-    members = np.eye(int(labels.max()) + 1)[labels]
-    sums = similarity @ members
-    own: FloatArray = sums[np.arange(len(labels)), labels] / members.sum(axis=0)[labels]
-    return own
-
-
-def _warnings(sweep: Sweep, chosen: int | None, choice: Choice, distinct: int, n: int) -> list[str]:
-    notes = []
+def _warnings(
+    sweep: Sweep, chosen: int | None, choice: Choice, counts: NDArray[np.int64]
+) -> list[str]:
+    notes, distinct, n = [], len(counts), int(counts.sum())
     if distinct < n:
         notes.append(f"{n - distinct} of {n} items repeat the distribution of another item")
     if sweep.components > 1:
@@ -154,7 +137,7 @@ def _warnings(sweep: Sweep, chosen: int | None, choice: Choice, distinct: int, n
                 f"{max(curve):.2f} at 4 and more): it hardly tells k; read H for every k"
             )
     if chosen is not None and choice.k is not None:
-        smallest = int(np.bincount(sweep.labels[chosen]).min())
+        smallest = int(np.bincount(sweep.labels[chosen], counts).min())
         if smallest < choice.smallest(n):
             notes.append(
                 f"with k fixed at {chosen} the smallest subdomain has {smallest} items, under "

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchharmony.choice import MIN_SHARE, MIN_SUBDOMAIN, Choice, KRule
+from benchharmony.engines.choose import Engine, Tau
+from benchharmony.engines.kernel import Floats, Labels
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
-from benchharmony.induced import Tau, induce
+from benchharmony.induced import induce
 from benchharmony.predictive import Predictive
-from benchharmony.spectral import Labels
 
 FloatArray = NDArray[np.float64]
 
@@ -58,6 +59,10 @@ class Partition:
         Mean similarity of each item to its own subdomain.
     embedding : ndarray, shape (n, m), or None
         Spectral coordinates of the items.
+    engine : str or None
+        How the similarity was reached: "dense", "matrix-free" or "low-rank".
+    engine_error : float or None
+        Estimated root mean square error of S over pairs; None where S is exact to rounding.
     undefined : str or None
         Why there is no partition (then every label is 0).
     settings : mapping
@@ -75,8 +80,9 @@ class Partition:
     labels_by_k: Mapping[int, Labels] = field(default_factory=dict)
     unguarded_k: int | None = None
     centrality: FloatArray | None = None
-    embedding: FloatArray | None = None
+    embedding: Floats | None = None
     engine: str | None = None
+    engine_error: float | None = None
     undefined: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -116,6 +122,7 @@ def partition(
     k_rule: KRule = "silhouette",
     min_share: float = MIN_SHARE,
     seed: int = 0,
+    engine: Engine = "auto",
 ) -> Partition:
     """Split the items of an evaluation into subdomains.
 
@@ -142,6 +149,10 @@ def partition(
         guard off.
     seed : int
         Of k-means and subsampling.
+    engine : {"auto", "dense", "matrix-free", "low-rank"}
+        How the similarity is reached: held whole, computed again for each product, or through
+        landmark items, an approximation whose error is given. "auto" goes by the number of items
+        and the memory at hand (docs/performance.md).
 
     Returns
     -------
@@ -160,10 +171,10 @@ def partition(
         return declared(evaluation, kind.removeprefix("declared:"))
     if kind == "predictive":
         name, view, note = _view(evaluation, positions)
-        return _induced(view, "predictive", name, tau, choice, (note,) if note else ())
+        return _induced(view, "predictive", name, tau, choice, engine, (note,) if note else ())
     if kind == "options":
         view, notes = _option_view(evaluation)
-        return _induced(view, "options", None, tau, choice, notes)
+        return _induced(view, "options", None, tau, choice, engine, notes)
     raise BenchharmonyError(
         f"unknown partition {kind!r}; choose auto, predictive, declared:COLUMN or options"
     )
@@ -283,9 +294,10 @@ def _induced(
     positions: str | None,
     tau: Tau,
     choice: Choice,
+    engine: Engine,
     notes: tuple[str, ...],
 ) -> Partition:
-    found = induce(view, tau, choice)
+    found = induce(view, tau, choice, engine)
     return Partition(
         kind=kind,
         labels=found.labels,
@@ -298,11 +310,12 @@ def _induced(
         centrality=found.centrality,
         embedding=found.embedding,
         engine=found.engine,
+        engine_error=found.engine_error,
         undefined=found.undefined,
         settings={
             "tau": tau, "k": choice.k, "k_range": list(choice.k_range), "k_rule": choice.k_rule,
             "min_share": choice.min_share, "min_items": choice.smallest(len(view)),
-            "seed": choice.seed,
+            "seed": choice.seed, "engine": engine,
         },
         notes=notes + found.notes,
     )  # fmt: skip

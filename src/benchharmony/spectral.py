@@ -1,39 +1,41 @@
-"""Spectral clustering of a similarity matrix for every k at once: one eigen-solve, nested columns.
+"""Spectral clustering of a similarity for every k at once: one eigen-solve, nested columns.
 
 The embedding of k clusters is the first k eigenvectors of the normalised affinity, scaled by the
 inverse square roots of the degrees, so one solve for the largest k serves every smaller one (Ng,
 Jordan, Weiss 2001; Shi, Malik 2000; the scaling is that of scikit-learn's ``spectral_embedding``).
-The mean silhouette on 1 - S needs only sums of S over clusters, and one product with stacked
-one-hot labels gives those for every k (Rousseeuw 1987 for the silhouette).
+
+Everything works on distinct items with the number of times that each occurs; the engines
+(:mod:`benchharmony.engines`) provide the products with S.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from benchharmony.engines.agreement import rand_index
+from benchharmony.engines.dense import Dense
+from benchharmony.engines.kernel import Floats, Kernel, Labels, product
+from benchharmony.engines.kmeans import kmeans_by_k
+from benchharmony.engines.silhouettes import mean_silhouettes
+from benchharmony.engines.workers import Workers
 from benchharmony.errors import BenchharmonyError
 
 FloatArray = NDArray[np.float64]
-Labels = NDArray[np.int64]
+Counts = NDArray[np.int64]
 
-#: Up to this many items a full solver is quicker than an iterative one.
-_SMALL = 400
-_RESTARTS = 10  # k-means starts, as scikit-learn's SpectralClustering
 _SUBSAMPLE = 0.8
+#: An eigenvalue this near to 1 stands for one more unconnected part, where S is not held whole.
+_PARTED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Clusterings of one similarity matrix for a range of k.
+    """Clusterings of one similarity for a range of k.
 
     Attributes
     ----------
@@ -52,17 +54,11 @@ class Sweep:
     labels: dict[int, Labels]
     silhouette: dict[int, float]
     eigenvalues: FloatArray
-    embedding: FloatArray
+    embedding: Floats
     components: int
 
 
-def spectral_sweep(
-    similarity: FloatArray,
-    ks: Sequence[int],
-    *,
-    seed: int = 0,
-    content: NDArray[np.int64] | None = None,
-) -> Sweep:
+def spectral_sweep(similarity: FloatArray, ks: Sequence[int], *, seed: int = 0) -> Sweep:
     """Cluster a similarity matrix for every k of a list.
 
     Parameters
@@ -73,27 +69,36 @@ def spectral_sweep(
         Numbers of clusters, each at least 2 and at most n.
     seed : int
         Of the k-means starts.
-    content : ndarray of int64, shape (n,), optional
-        Numbers 0..m-1, equal for exact duplicates: these always share a cluster.
 
     Raises
     ------
     BenchharmonyError
         For a k out of range or no k at all.
     """
-    n = len(similarity)
+    with _kernel_of(similarity) as kernel:
+        return sweep(kernel, np.ones(len(similarity), dtype=np.int64), ks, seed=seed)
+
+
+def sweep(kernel: Kernel, counts: Counts, ks: Sequence[int], *, seed: int = 0) -> Sweep:
+    """Cluster distinct items, each of which stands for ``counts`` items, for every k of a list.
+
+    Raises
+    ------
+    BenchharmonyError
+        For a k out of range or no k at all.
+    """
+    n = len(kernel)
     if not ks or min(ks) < 2 or max(ks) > n:
         raise BenchharmonyError(f"k must lie in 2..{n} for {n} distinct items, got {list(ks)}")
-    values, vectors = _embed(similarity, min(max(ks) + 1, n), seed)
-    if content is not None and content.max() < n - 1:
-        vectors = _averaged(vectors, content)
-    labels = {k: _kmeans(vectors[:, :k], k, seed) for k in ks}
+    values, vectors = _embed(kernel, counts, min(max(ks) + 1, n), seed)
+    raw = kmeans_by_k(vectors, counts, ks, seed, kernel.workers)
+    labels = {k: ordered_labels(raw[k], counts) for k in ks}
     return Sweep(
         labels=labels,
-        silhouette=silhouette_by_k(similarity, labels),
+        silhouette=mean_silhouettes(kernel, counts, labels),
         eigenvalues=values,
         embedding=vectors,
-        components=_components(similarity),
+        components=_components(kernel, values),
     )
 
 
@@ -103,34 +108,8 @@ def silhouette_by_k(similarity: FloatArray, labels: Mapping[int, Labels]) -> dic
     Equal to scikit-learn's ``silhouette_score(1 - S, labels, metric="precomputed")``; NaN for a
     clustering of fewer than 2 clusters.
     """
-    if not labels:
-        return {}
-    counts = {k: np.bincount(lab) for k, lab in labels.items()}
-    sums = similarity @ np.hstack([np.eye(len(counts[k]))[lab] for k, lab in labels.items()])
-    own_similarity = np.diag(similarity)
-    out, start = {}, 0
-    for k, lab in labels.items():
-        stop = start + len(counts[k])
-        out[k] = _silhouette(sums[:, start:stop], own_similarity, lab, counts[k])
-        start = stop
-    return out
-
-
-def _silhouette(
-    sums: FloatArray, own_similarity: FloatArray, lab: Labels, counts: NDArray[np.int64]
-) -> float:
-    if len(counts) < 2:
-        return float("nan")
-    rows = np.arange(len(lab))
-    mean_distance = 1.0 - sums / counts
-    others = np.maximum(counts[lab] - 1, 1)
-    within = 1.0 - (sums[rows, lab] - own_similarity) / others
-    mean_distance[rows, lab] = np.inf
-    between = mean_distance.min(axis=1)
-    widest = np.maximum(within, between)
-    value = np.divide(between - within, widest, out=np.zeros_like(widest), where=widest > 0)
-    value[counts[lab] == 1] = 0.0
-    return float(value.mean())
+    with _kernel_of(similarity) as kernel:
+        return mean_silhouettes(kernel, np.ones(len(similarity), dtype=np.int64), labels)
 
 
 def eigengap_by_k(eigenvalues: FloatArray, ks: Sequence[int]) -> dict[int, float]:
@@ -139,123 +118,114 @@ def eigengap_by_k(eigenvalues: FloatArray, ks: Sequence[int]) -> dict[int, float
 
 
 def stability_by_k(
-    similarity: FloatArray, ks: Sequence[int], *, pairs: int = 5, seed: int = 0
+    similarity: FloatArray | Kernel,
+    ks: Sequence[int],
+    *,
+    counts: Counts | None = None,
+    pairs: int = 5,
+    seed: int = 0,
 ) -> dict[int, float]:
     """Return how well the clusterings of two random 80 % subsamples agree, for each k.
 
     Mean adjusted Rand index over the items that both subsamples hold, over ``pairs`` pairs of
-    subsamples (Ben-Hur, Elisseeff, Guyon 2002).
+    subsamples (Ben-Hur, Elisseeff, Guyon 2002). ``counts`` are the items of each row; one by
+    default.
     """
-    from sklearn.metrics import adjusted_rand_score
-
-    n = len(similarity)
-    size = int(_SUBSAMPLE * n)
-    usable = [k for k in ks if k <= size]
+    if isinstance(similarity, np.ndarray):
+        with _kernel_of(similarity) as kernel:
+            return stability_by_k(kernel, ks, counts=counts, pairs=pairs, seed=seed)
+    items = np.arange(len(similarity)) if counts is None else np.repeat(range(len(counts)), counts)
+    size = int(_SUBSAMPLE * len(items))
     rng = np.random.default_rng(seed)
-    scores: dict[int, list[float]] = {k: [] for k in usable}
-    for _ in range(pairs if usable else 0):
-        halves = []
-        for _ in range(2):
-            rows = np.sort(rng.choice(n, size, replace=False))
-            _, vectors = _embed(similarity[np.ix_(rows, rows)], max(usable), seed)
-            whole = {}
-            for k in usable:
-                whole[k] = np.full(n, -1)
-                whole[k][rows] = _kmeans(vectors[:, :k], k, seed)
-            halves.append(whole)
-        for k in usable:
+    scores: dict[int, list[float]] = {}
+    for _ in range(pairs):
+        drawn = [
+            np.bincount(
+                items[rng.choice(len(items), size, replace=False)], minlength=len(similarity)
+            )
+            for _ in range(2)
+        ]
+        halves = [_clustered(similarity, number, ks, seed) for number in drawn]
+        both = np.minimum(*drawn)
+        for k in halves[0].keys() & halves[1].keys():
             a, b = halves[0][k], halves[1][k]
-            both = (a >= 0) & (b >= 0)
-            scores[k].append(float(adjusted_rand_score(a[both], b[both])))
-    return {k: float(np.mean(s)) for k, s in scores.items()}
+            scores.setdefault(k, []).append(rand_index(a, b, both))
+    return {k: float(np.mean(scores[k])) for k in ks if k in scores}
 
 
-def _embed(similarity: FloatArray, m: int, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Return the m largest eigenvalues of the normalised affinity and the scaled vectors."""
-    n = len(similarity)
-    own = np.diag(similarity)
-    degree = similarity.sum(axis=1) - own  # an item's likeness to itself says nothing
-    alone = degree <= 0
-    scale = np.where(alone, 1.0, 1.0 / np.sqrt(np.where(alone, 1.0, degree)))
-    diagonal = np.where(alone, 1.0, 0.0)
-    if n <= _SMALL or m >= n - 1:
-        affinity = similarity * scale[:, None] * scale
-        np.fill_diagonal(affinity, diagonal)
-        values, vectors = linalg.eigh(affinity, subset_by_index=[n - m, n - 1])
-    else:
-        shift = scale * scale * own - diagonal
-        values, vectors = _iterate(similarity, scale, shift, m, seed)
-    values, vectors = values[::-1], vectors[:, ::-1] * scale[:, None]
-    return values, _signed(vectors)
+def _clustered(kernel: Kernel, counts: Counts, ks: Sequence[int], seed: int) -> dict[int, Labels]:
+    """Return labels of every row, 0 for rows that the subsample lacks."""
+    rows = np.flatnonzero(counts)
+    usable = [k for k in ks if k <= len(rows)]
+    if not usable:
+        return {}
+    some = kernel.subset(rows)
+    _, vectors = _embed(some, counts[rows], max(usable), seed)
+    whole = {k: np.zeros(len(kernel), dtype=np.int64) for k in usable}
+    for k, labels in kmeans_by_k(vectors, counts[rows], usable, seed, kernel.workers).items():
+        whole[k][rows] = labels
+    return whole
 
 
-def _iterate(
-    similarity: FloatArray, scale: FloatArray, shift: FloatArray, m: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    n = len(similarity)
+def _embed(kernel: Kernel, counts: Counts, m: int, seed: int) -> tuple[FloatArray, Floats]:
+    """Return the m largest eigenvalues of the normalised affinity and the scaled vectors.
 
-    def product(x: FloatArray) -> FloatArray:
-        x = x.ravel()
-        out: FloatArray = scale * (similarity @ (scale * x)) - shift * x
-        return out
-
-    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
-    start = np.random.default_rng(seed).uniform(0.5, 1.5, n)
-    try:
-        values, vectors = eigsh(operator, k=m, which="LA", v0=start, maxiter=100 * n)
-    except ArpackNoConvergence:
-        raise BenchharmonyError(
-            "the eigenvectors of the similarity did not converge; try a smaller --k-max or --tau"
-        ) from None
-    order = np.argsort(values)
-    return values[order], vectors[:, order]
-
-
-def _averaged(vectors: FloatArray, content: NDArray[np.int64]) -> FloatArray:
-    """Return the vectors with duplicates at their mean.
-
-    Duplicates differ in eigenvectors of negative eigenvalues only (the diagonal of the affinity
-    is 0), which come into play when k is near the number of distinct items.
+    Duplicates are equal in every eigenvector whose eigenvalue is not negative, so the affinity of
+    the items is that of distinct rows scaled by the roots of their counts, with the likeness
+    among a row's own duplicates on the diagonal.
     """
-    sums = np.zeros((int(content.max()) + 1, vectors.shape[1]))
-    np.add.at(sums, content, vectors)
-    mean: FloatArray = (sums / np.bincount(content)[:, None])[content]
-    return mean
+    weights = counts.astype(np.float64)
+    degree = product(kernel, weights[:, None].astype(kernel.dtype))[:, 0] + (weights - 1)
+    alone = degree <= np.finfo(kernel.dtype).tiny
+    scale = np.where(alone, 1.0, 1.0 / np.sqrt(np.where(alone, 1.0, degree)))
+    shift = np.where(alone, 1.0, (weights - 1) * scale**2)
+    values, vectors = kernel.eigenpairs(scale * np.sqrt(weights), shift, m, seed)
+    scaled = vectors * (scale / np.sqrt(weights)).astype(vectors.dtype)[:, None]
+    return values, _signed(scaled)
 
 
-def _signed(vectors: FloatArray) -> FloatArray:
+def _signed(vectors: Floats) -> Floats:
     """Fix the sign of each vector: its entry of largest size is positive."""
     top = np.abs(vectors).argmax(axis=0)
     sign = np.sign(vectors[top, np.arange(vectors.shape[1])])
-    return vectors * np.where(sign == 0, 1.0, sign)
+    vectors *= np.where(sign == 0, 1, sign).astype(vectors.dtype)
+    return vectors
 
 
-def _kmeans(points: FloatArray, k: int, seed: int) -> Labels:
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
-
-    # Small problems: threads cost far more in start-up than they save. Fewer distinct points than
-    # clusters is no fault here: the clusters stay empty and the caller sees fewer.
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        raw = KMeans(k, n_init=_RESTARTS, random_state=seed).fit(points).labels_
-    return ordered_labels(raw.astype(np.int64))
+def ordered_labels(labels: Labels, counts: Counts | None = None) -> Labels:
+    """Return clusters renumbered by number of items, largest first; ties by their first item."""
+    size = np.bincount(labels, counts)
+    there = np.flatnonzero(np.bincount(labels))
+    first = [int((labels == c).argmax()) for c in there]
+    rank = np.zeros(len(size), dtype=np.int64)
+    rank[there[np.lexsort((np.array(first), -size[there]))]] = np.arange(len(there))
+    return rank[labels]
 
 
-def ordered_labels(labels: Labels) -> Labels:
-    """Return clusters renumbered by size, largest first; ties by their first item."""
-    _, first, compact, counts = np.unique(
-        labels, return_index=True, return_inverse=True, return_counts=True
-    )
-    rank = np.empty(len(counts), dtype=np.int64)
-    rank[np.lexsort((first, -counts))] = np.arange(len(counts))
-    return rank[compact]
+def _components(kernel: Kernel, eigenvalues: FloatArray) -> int:
+    """Return the number of connected parts: counted where S is held whole, else by eigenvalues."""
+    if not isinstance(kernel, Dense):
+        return max(1, int((eigenvalues > 1 - _PARTED).sum()))
+    unseen = np.ones(len(kernel), dtype=bool)
+    parts = 0
+    while unseen.any():
+        parts += 1
+        frontier = np.flatnonzero(unseen)[:1]
+        while len(frontier):
+            unseen[frontier] = False
+            # A few rows usually reach all that can be reached.
+            near = np.zeros(len(kernel), dtype=bool)
+            for row in frontier[:64]:
+                near |= kernel.matrix[row] > 0
+            later = frontier[64:]
+            frontier = np.concatenate([later, np.flatnonzero(near & unseen)])
+            frontier = np.unique(frontier)
+    return parts
 
 
-def _components(similarity: FloatArray) -> int:
-    """Return the number of connected parts; a full row of the matrix settles the usual case."""
-    if (similarity[0] > 0).all():
-        return 1
-    count, _ = connected_components(csr_matrix((similarity > 0).astype(np.float64)), directed=False)
-    return int(count)
+@contextmanager
+def _kernel_of(similarity: FloatArray) -> Iterator[Kernel]:
+    matrix = np.array(similarity)
+    np.fill_diagonal(matrix, 0)
+    with Workers() as workers:
+        yield Dense(matrix, workers)

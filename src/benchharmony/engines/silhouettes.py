@@ -1,0 +1,75 @@
+"""Mean silhouettes on 1 - S of many clusterings, from one pass of products.
+
+The mean distance of an item to a cluster is linear in S, so sums of S over clusters are all it
+takes, and one product with stacked one-hot labels gives those for every k (Rousseeuw 1987 for the
+silhouette). Rows stand for ``counts`` items each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchharmony.engines.kernel import Floats, Kernel, Labels, Members
+
+FloatArray = NDArray[np.float64]
+
+
+def mean_silhouettes(
+    kernel: Kernel, counts: NDArray[np.int64], labels: Mapping[int, Labels]
+) -> dict[int, float]:
+    """Return the mean silhouette of several clusterings; NaN for fewer than 2 clusters."""
+    if not labels:
+        return {}
+    stack = list(labels.values())
+    sizes = [_weighted_sizes(lab, counts) for lab in stack]
+    members = Members(stack, [len(size) for size in sizes], counts, kernel.dtype)
+
+    def totals(rows: slice, sums: Floats) -> FloatArray:
+        out, start = np.empty(len(stack)), 0
+        for i, (lab, size) in enumerate(zip(stack, sizes, strict=True)):
+            stop = start + len(size)
+            out[i] = _total(sums[:, start:stop], lab[rows], size, counts[rows])
+            start = stop
+        return out
+
+    total = np.sum(kernel.apply(members, totals), axis=0) / counts.sum()
+    return dict(zip(labels, (float(x) for x in total), strict=True))
+
+
+def mean_similarity_to_own(kernel: Kernel, counts: NDArray[np.int64], labels: Labels) -> FloatArray:
+    """Return each row's mean similarity to the items of its own cluster, itself included."""
+    size = _weighted_sizes(labels, counts)
+    out = np.empty(len(kernel))
+
+    def own(rows: slice, sums: Floats) -> None:
+        here = labels[rows]
+        out[rows] = (sums[np.arange(len(here)), here] + counts[rows]) / size[here]
+
+    kernel.apply(Members([labels], [len(size)], counts, kernel.dtype), own)
+    return out
+
+
+def _weighted_sizes(labels: Labels, counts: NDArray[np.int64]) -> FloatArray:
+    sizes: FloatArray = np.bincount(labels, counts.astype(np.float64))
+    return sizes
+
+
+def _total(sums: Floats, lab: Labels, size: FloatArray, counts: NDArray[np.int64]) -> float:
+    """Return the sum of silhouettes of some rows; ``sums`` leave out an item's likeness to itself.
+
+    Duplicates of the row count: each is at similarity 1.
+    """
+    if len(size) < 2:
+        return float("nan")
+    rows = np.arange(len(lab))
+    mean_distance = 1.0 - sums / size.astype(sums.dtype)
+    within = 1.0 - (sums[rows, lab] + counts - 1.0) / np.maximum(size[lab] - 1, 1)
+    mean_distance[rows, lab] = np.inf
+    between = mean_distance.min(axis=1).astype(np.float64)
+    widest = np.maximum(within, between)
+    value = np.divide(between - within, widest, out=np.zeros_like(widest), where=widest > 0)
+    value[size[lab] == 1] = 0.0
+    return float(value @ counts)
