@@ -11,8 +11,6 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tiny_model import save_model  # noqa: E402
-
 from benchharmony.collect import forward, probe  # noqa: E402
 from benchharmony.collect.encode import Encoder  # noqa: E402
 from benchharmony.collect.forward import PassOptions, run_batch  # noqa: E402
@@ -20,6 +18,7 @@ from benchharmony.collect.items import ItemOptions, work_item  # noqa: E402
 from benchharmony.collect.model import LoadedModel, load_model  # noqa: E402
 from benchharmony.collect.positions import plan_item  # noqa: E402
 from benchharmony.collect.work import POSITIONS, WorkItem  # noqa: E402
+from tiny_model import save_model  # noqa: E402
 
 RECORDS: list[dict[str, Any]] = [
     {

@@ -114,7 +114,7 @@ def test_compressed_files_and_broken_lines(tmp_path: Path) -> None:
 
 def test_no_usable_line_is_an_error_that_says_why(tmp_path: Path) -> None:
     path = write(tmp_path / "x.jsonl", [{"id": 1}])
-    with pytest.raises(InputError, match="no usable item in it .*no question"):
+    with pytest.raises(InputError, match=r"no usable item in it .*no question"):
         read_items(path)
     with pytest.raises(InputError, match="no such file"):
         read_items(tmp_path / "absent.jsonl")

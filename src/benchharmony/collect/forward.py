@@ -56,7 +56,6 @@ class _Reads:
     target_pair: list[tuple[int, int]]  # (item, pair) of each target
 
 
-@torch.inference_mode()
 def run_batch(
     loaded: LoadedModel, plans: Sequence[ItemPlan], options: PassOptions
 ) -> list[Outcome]:
@@ -76,6 +75,13 @@ def run_batch(
     list of Outcome
         One per plan, in order.
     """
+    with torch.inference_mode():
+        return _run_batch(loaded, plans, options)
+
+
+def _run_batch(
+    loaded: LoadedModel, plans: Sequence[ItemPlan], options: PassOptions
+) -> list[Outcome]:
     rows, located = _rows(plans, options.packed)
     width = max(len(tree) for tree in rows)
     reads = _reads(plans, located, width, loaded.device)

@@ -37,7 +37,6 @@ def generate(loaded: LoadedModel, encoder: Encoder, wanted: Sequence[Generation]
     return texts
 
 
-@torch.inference_mode()
 def _batch(
     loaded: LoadedModel,
     encoder: Encoder,
@@ -56,7 +55,7 @@ def _batch(
     padding = loaded.tokenizer.pad_token_id or 0
     ids = torch.tensor([[padding] * (width - len(r)) + r for r in rows], device=loaded.device)
     mask = torch.tensor([[0] * (width - len(r)) + [1] * len(r) for r in rows], device=loaded.device)
-    made = loaded.model.generate(
+    made = loaded.model.generate(  # without gradients, by its own decorator
         input_ids=ids,
         attention_mask=mask,
         max_new_tokens=max_new_tokens,

@@ -61,7 +61,7 @@ class ShardStore:
         name = f"shard-{min(outcomes):08d}-{len(outcomes)}.npz"
         partial = self.directory / f"{name}.partial"
         with partial.open("wb") as stream:
-            np.savez(stream, **_arrays(outcomes))  # type: ignore[arg-type]
+            np.savez(stream, **_arrays(outcomes))
             stream.flush()
             os.fsync(stream.fileno())
         partial.replace(self.directory / name)
