@@ -177,7 +177,10 @@ def to_float(value: Any) -> float:
         except ValueError:
             return math.nan
     if isinstance(value, (bool, int, float)):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:  # a whole number of more than 308 digits
+            return math.inf if value > 0 else -math.inf
     return math.nan
 
 

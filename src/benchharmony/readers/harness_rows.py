@@ -1,0 +1,307 @@
+"""One item of an lm-evaluation-harness log, in whichever of its layouts it was written."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchharmony.readers.declared import label_columns
+from benchharmony.readers.source import decode, to_float
+
+#: Keys of a row that are not metrics.
+STRUCTURE = frozenset(
+    """
+    doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash
+    target_hash idx index task task_name raw_model_response bypass
+    """.split()  # noqa: SIM905 (one word a line would fill a screen)
+)
+#: Where a row says which option is right, most trusted first.
+GOLD_FIELDS = """
+    target gold label answer answerKey answer_key answer_index answer_idx answer_ix gold_index
+    correct_option_index correct correct_option correct_answer final_decision cop Answer labels
+    """.split()  # noqa: SIM905 (one word a line would fill a screen)
+
+_CHOICE_LISTS = ("choices", "options", "endings", "candidates", "answer_choices")
+_CHOICE_COLUMNS = (
+    ("option1", "option2", "option3", "option4", "option5"),
+    ("choice1", "choice2", "choice3", "choice4"),
+    ("sol1", "sol2"),
+    ("answerA", "answerB", "answerC", "answerD"),
+    ("ans0", "ans1", "ans2"),
+    ("opa", "opb", "opc", "opd"),
+    ("option_a", "option_b", "option_c", "option_d", "option_e"),
+    ("A", "B", "C", "D", "E"),
+)
+_QUESTIONS = """
+    question Question query problem Problem stem goal premise prompt sentence Sentence utterance
+    text Text input instruction passage SRC src source_text sentence1 ctx
+    """.split()  # noqa: SIM905 (one word a line would fill a screen)
+#: A question's second half, where the benchmark splits it in two.
+_SECOND_HALVES = {"premise": "hypothesis", "sentence1": "sentence2"}
+_LABEL_ONLY = re.compile(r"\(?[A-Za-z0-9]{1,2}\)?[.):]?")
+_ANSWER_CUE = re.compile(r"\s*\b(answer|a|réponse|antwort|respuesta|risposta)\s*:\s*$", re.I)
+
+
+@dataclass(slots=True)
+class HarnessItem:
+    """What one row of a log says about one item under one filter.
+
+    Attributes
+    ----------
+    row_id : str
+        The harness's own number of the item.
+    line : int or None
+        1-based line or record of the file.
+    metrics : dict of str to float
+        Per-item metrics; NaN where the log holds no number.
+    parts : tuple of str
+        Metrics logged as parts of an aggregate (``"f1": [gold, predicted]``), not as a score.
+    options : list of float, or None
+        Log-likelihood of each option (nats), NaN where it is none; None for a generation task.
+    continuations : tuple of str
+        What was scored, as the log gives it: all options, the first alone, or nothing.
+    choices : tuple of str, or None
+        Texts of the options.
+    choice_labels : tuple of str
+        Labels of the options where the benchmark names them ("A", "B" or "1", "2").
+    gold_fields : dict
+        Everything the row holds that may say which option is right.
+    columns : dict
+        Short values of the item's record: ids and declared groups are among them.
+    text : str
+        The question; empty where the row has none.
+    """
+
+    row_id: str
+    line: int | None
+    metrics: dict[str, float]
+    parts: tuple[str, ...] = ()
+    options: list[float] | None = None
+    continuations: tuple[str, ...] = ()
+    choices: tuple[str, ...] | None = None
+    choice_labels: tuple[str, ...] = ()
+    gold_fields: dict[str, Any] = field(default_factory=dict)
+    columns: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+
+def item_of_row(row: Mapping[str, Any], line: int | None) -> HarnessItem:
+    """Read a row of a samples log (2023-06 to now, and the minimal rows of forks)."""
+    raw_doc = row.get("doc")
+    doc: dict[str, Any] = raw_doc if isinstance(raw_doc, dict) else {}
+    pairs = argument_pairs(row.get("arguments"))
+    options = option_logprobs(row)
+    if options is not None and "acc_mutual_info" in row and len(options) % 2 == 0:
+        # The second half scores the same options without the question.
+        options = options[: len(options) // 2]
+        pairs = pairs[: len(options)]
+    spoken = tuple(text for _, text in pairs if isinstance(text, str))
+    metrics, parts = row_metrics(row)
+    return HarnessItem(
+        row_id=str(row.get("doc_id")),
+        line=line,
+        metrics=metrics,
+        parts=parts,
+        options=options,
+        continuations=spoken,
+        choices=choice_texts(doc, spoken, None if options is None else len(options)),
+        choice_labels=_choice_labels(doc),
+        gold_fields=_gold_fields(row, doc),
+        columns=label_columns(doc),
+        text=question_of(doc) or last_question(pairs[0][0] if pairs else None),
+    )
+
+
+def option_logprobs(row: Mapping[str, Any]) -> list[float] | None:
+    """Return the log-likelihood of each option of a row; None where there are no options.
+
+    Layouts: ``[[ll, greedy], ...]``, the same with one more bracket around each, numbers as text,
+    and bare numbers. One response alone is a perplexity or a generation, not a choice.
+    """
+    for name in ("filtered_resps", "resps"):
+        responses = row.get(name)
+        if not isinstance(responses, list) or len(responses) < 2:
+            continue
+        values = [_log_likelihood(r) for r in responses]
+        if any(v is not None for v in values):
+            return [math.nan if v is None else v for v in values]
+    return None
+
+
+def _log_likelihood(response: Any) -> float | None:
+    """Return the number of one response; None where it is text or nothing."""
+    for _ in range(4):
+        if isinstance(response, list) and response and isinstance(response[0], list):
+            response = response[0]
+    if isinstance(response, list):
+        if len(response) != 2 or str(response[1]).lower() not in ("true", "false"):
+            return None
+        response = response[0]
+        return None if response is None else to_float(response)
+    if isinstance(response, (int, float)) and not isinstance(response, bool):
+        return to_float(response)
+    return None
+
+
+def argument_pairs(arguments: Any) -> list[tuple[Any, Any]]:
+    """Return the (context, continuation or settings) pairs of a row, one per request."""
+    if isinstance(arguments, dict):
+        numbered = [(_trailing_number(name), value) for name, value in arguments.items()]
+        calls = [v for _, v in sorted(numbered, key=lambda pair: pair[0])]
+        return [(c.get("arg_0"), c.get("arg_1")) for c in calls if isinstance(c, dict)]
+    if not isinstance(arguments, list):
+        return []
+    if len(arguments) == 2 and isinstance(arguments[0], str):
+        return [(arguments[0], arguments[1])]  # one flat pair: the first option only
+    return [(a[0], a[1]) for a in arguments if isinstance(a, list) and len(a) == 2]
+
+
+def _trailing_number(name: str) -> int:
+    digits = re.search(r"(\d{1,9})$", name)
+    return int(digits.group(1)) if digits else 0
+
+
+def row_metrics(
+    row: Mapping[str, Any], structure: frozenset[str] = STRUCTURE
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Return the metrics of a row, and the names of those that are only parts of an aggregate.
+
+    A row that lists its ``metrics`` is believed; else everything that is no known structure and
+    holds a number counts. A list of one number is that number, a list of booleans their mean;
+    longer lists are what an aggregate is computed from (F1 over a class) and no score of an item.
+    """
+    listed = row.get("metrics")
+    names: Iterable[str] = (k for k in row if k not in structure)
+    if isinstance(listed, list) and any(isinstance(m, str) and m in row for m in listed):
+        names = (m for m in listed if isinstance(m, str) and m in row and m != "bypass")
+    metrics: dict[str, float] = {}
+    parts = []
+    for name in names:
+        value = row[name]
+        if isinstance(value, list):
+            if len(value) == 1 and not isinstance(value[0], list):
+                metrics[name] = to_float(value[0])
+            elif value and all(isinstance(v, bool) for v in value):
+                metrics[name] = sum(value) / len(value)
+            else:
+                parts.append(name)
+        elif not isinstance(value, dict):
+            metrics[name] = to_float(value)
+    return metrics, tuple(parts)
+
+
+def choice_texts(
+    doc: Mapping[str, Any], continuations: Sequence[str], n_options: int | None
+) -> tuple[str, ...] | None:
+    """Return the texts of the options.
+
+    The benchmark's own texts when there are as many as options; what was scored when that says
+    more than a letter and the benchmark's texts are missing or in another order.
+    """
+    stored = _stored_choices(doc, n_options)
+    whole = n_options is not None and len(continuations) == n_options
+    if not whole:
+        return stored
+    spoken = tuple(c.strip() for c in continuations)
+    if stored is None:
+        return spoken if len(set(spoken)) > 1 else None
+    same = [s.strip().casefold() for s in stored] == [s.casefold() for s in spoken]
+    labels_only = all(_LABEL_ONLY.fullmatch(s) for s in spoken)
+    shuffled = sorted(s.strip().casefold() for s in stored) == sorted(s.casefold() for s in spoken)
+    return spoken if shuffled and not same and not labels_only else stored
+
+
+def _stored_choices(doc: Mapping[str, Any], n_options: int | None) -> tuple[str, ...] | None:
+    found: list[Sequence[Any]] = []
+    for name in _CHOICE_LISTS:
+        value = doc.get(name)
+        if isinstance(value, dict):
+            value = value.get("text") or value.get("texts") or list(value.values())
+        if isinstance(value, list):
+            found.append(value)
+    first_key = doc.get("mc1_targets")
+    if n_options and isinstance(first_key, dict) and isinstance(first_key.get("choices"), list):
+        found.append(first_key["choices"])  # of TruthfulQA; its generation task has no options
+    found += [[doc[c] for c in names if c in doc] for names in _CHOICE_COLUMNS]
+    for texts in found:
+        fits = len(texts) >= 2 if n_options is None else len(texts) == n_options
+        if fits and all(isinstance(t, (str, int, float)) for t in texts):
+            return tuple(str(t) for t in texts)
+    return None
+
+
+def _choice_labels(doc: Mapping[str, Any]) -> tuple[str, ...]:
+    for name in _CHOICE_LISTS:
+        value = doc.get(name)
+        if isinstance(value, dict):
+            labels = value.get("label") or value.get("labels")
+            if isinstance(labels, list):
+                return tuple(str(label) for label in labels)
+            if not isinstance(value.get("text"), list):
+                return tuple(str(key) for key in value)
+    return ()
+
+
+def _gold_fields(row: Mapping[str, Any], doc: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {"target": row["target"]} if "target" in row else {}
+    for name in GOLD_FIELDS:
+        value = doc.get(name)
+        if isinstance(value, (str, int, float)) or _is_one_hot(value):
+            fields[f"doc.{name}"] = value
+    first_key = doc.get("mc1_targets")
+    if isinstance(first_key, dict) and _is_one_hot(first_key.get("labels")):
+        fields["doc.mc1_targets.labels"] = first_key["labels"]
+    return fields
+
+
+def _is_one_hot(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) >= 2
+        and all(isinstance(v, (int, float)) and v in (0, 1) for v in value)
+        and sum(value) == 1
+    )
+
+
+def question_of(doc: Mapping[str, Any]) -> str:
+    """Return the question that a benchmark's record holds; empty where it has none."""
+    for name in _QUESTIONS:
+        value = doc.get(name)
+        if isinstance(value, dict):
+            value = value.get("stem") or value.get("text")
+        if isinstance(value, str) and value.strip():
+            second = doc.get(_SECOND_HALVES.get(name, ""))
+            return f"{value.strip()} {second.strip()}" if isinstance(second, str) else value.strip()
+    return ""
+
+
+def last_question(context: Any) -> str:
+    """Return the last question of a prompt: its last block, without the cue for the answer."""
+    if isinstance(context, list):
+        context = _last_message(context)
+    if isinstance(context, str) and context.startswith('[{"role"'):
+        context = _last_message(_decoded(context))
+    if not isinstance(context, str):
+        return ""
+    blocks = [b for b in context.split("\n\n") if _ANSWER_CUE.sub("", b).strip()]
+    return _ANSWER_CUE.sub("", blocks[-1]).strip() if blocks else ""
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return decode(text.encode("utf-8", "replace"))
+    except ValueError:
+        return []
+
+
+def _last_message(messages: Any) -> Any:
+    """Return the last user turn of a chat, or the text that is the only element."""
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if isinstance(message, str):
+            return message
+        if isinstance(message, dict) and message.get("role", "user") == "user":
+            return message.get("content")
+    return None
