@@ -6,7 +6,7 @@ Views read only this. Every number that is undefined is None, with a warning tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -16,16 +16,20 @@ from benchharmony.choice import MIN_SHARE, KRule
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.harmony import HarmonyResult, harmony
+from benchharmony.indices import Indices, decompose, indices
 from benchharmony.keywords import keywords
 from benchharmony.metric import BANDWIDTH, EPSILON
 from benchharmony.partition import Partition, partition
+from benchharmony.power import unseen_sentence
 from benchharmony.report.sureness import (
+    Draws,
     Sureness,
     add_q_values,
     assess,
     bounds_of,
     defined,
     null_record,
+    partition_noise,
 )
 from benchharmony.verdict import Verdict
 
@@ -56,8 +60,8 @@ class Settings:
         Guard against small subdomains; 0 is off.
     seed : int
         Of everything random.
-    bootstrap, permutations : int
-        Draws for the intervals and for the nulls; 0 leaves them out.
+    bootstrap, permutations, refit : int
+        Draws for the intervals, the nulls and the partition noise; 0 leaves them out.
     level : float
         Of the intervals, in (0, 1).
     score : str or None
@@ -77,6 +81,7 @@ class Settings:
     seed: int = 0
     bootstrap: int = 2000
     permutations: int = 2000
+    refit: int = 0
     level: float = 0.95
     score: str | None = None
 
@@ -92,44 +97,43 @@ def record_of(evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
     None and ``error`` says why.
     """
     try:
-        split = partition(
-            evaluation,
-            settings.partition,
-            positions=settings.positions,
-            tau=settings.tau,
-            k=settings.k,
-            k_range=(settings.k_min, settings.k_max),
-            k_rule=settings.k_rule,
-            min_share=settings.min_share,
-            seed=settings.seed,
-        )
+        split = _split(evaluation, settings)
         result = harmony(evaluation, split, bandwidth=settings.bandwidth, epsilon=settings.epsilon)
     except BenchharmonyError as error:
         return _failed(evaluation, str(error))
     found = artefacts(evaluation, split) if split.is_induced else ()
-    sure = assess(
-        evaluation,
-        split,
-        result,
-        found,
-        bootstrap=settings.bootstrap,
-        permutations=settings.permutations,
-        level=settings.level,
-        seed=settings.seed,
+    draws = Draws(
+        settings.bootstrap, settings.permutations, settings.refit, settings.level, settings.seed
     )
+    sure = assess(evaluation, split, result, found, draws)
+    noise = partition_noise(evaluation, split, lambda part: _split(part, settings), draws)
     heading = _heading(evaluation)
     heading["score"]["ci"] = bounds_of(sure.intervals.score) if sure.intervals else None
     return {
         **heading,
         "verdict": _verdict(sure.verdict),
-        "harmony": _harmony(result, sure),
-        "indices": {"weighted_sd": result.weighted_sd, "worst_subdomain": result.worst},
+        "harmony": _harmony(result, sure) | {"partition_noise": noise},
+        "indices": _indices(result),
         "partition": _partition(split, found),
         "subdomains": _subdomains(evaluation, split, result, sure),
         "source": _source(evaluation),
         "warnings": _warnings(evaluation, split, result, found),
         "error": None,
     }
+
+
+def _split(evaluation: Evaluation, settings: Settings) -> Partition:
+    return partition(
+        evaluation,
+        settings.partition,
+        positions=settings.positions,
+        tau=settings.tau,
+        k=settings.k,
+        k_range=(settings.k_min, settings.k_max),
+        k_rule=settings.k_rule,
+        min_share=settings.min_share,
+        seed=settings.seed,
+    )
 
 
 def _heading(evaluation: Evaluation) -> dict[str, Any]:
@@ -151,7 +155,7 @@ def _failed(evaluation: Evaluation, why: str) -> dict[str, Any]:
             ("value", "adjusted", "ci", "size_evenness", "agreement", "agreement_ci")
         )
         | {"by_k": {}, "null": {}, "sensitivity": {"bandwidth": {}}},
-        "indices": {"weighted_sd": None, "worst_subdomain": None},
+        "indices": {f.name: None for f in fields(Indices)},
         "partition": {"kind": None, "k": None, "silhouette_by_k": {}, "artefacts": []},
         "subdomains": [],
         "source": _source(evaluation),
@@ -176,11 +180,36 @@ def _harmony(result: HarmonyResult, sure: Sureness) -> dict[str, Any]:
         "size_evenness": result.size_evenness,
         "agreement": result.agreement,
         "agreement_ci": bounds_of(bounds.agreement) if bounds else None,
+        "loss": _loss(result),
         "null": null_record(sure.nulls),
+        "detectable": _detectable(result),
         "by_k": {str(k): h for k, h in result.by_k.items()},
         "sensitivity": {"bandwidth": {f"{b:g}": h for b, h in result.sensitivity.items()}},
         "undefined": result.undefined,
     }
+
+
+def _indices(result: HarmonyResult) -> dict[str, float | None]:
+    if result.undefined:
+        return {f.name: None for f in fields(Indices)}
+    parts, bandwidth = result.subdomains, result.settings["bandwidth"]
+    panel = indices(parts.weights, parts.performance, bandwidth=bandwidth)
+    return {name: defined(value) for name, value in asdict(panel).items()}
+
+
+def _detectable(result: HarmonyResult) -> str | None:
+    """Return the line on what these sizes could not show."""
+    if result.undefined:
+        return None
+    return unseen_sentence(result.subdomains.sizes, result.mean)
+
+
+def _loss(result: HarmonyResult) -> dict[str, float | None]:
+    """Return how much of 1 - H comes from uneven sizes and how much from performance."""
+    if result.undefined:
+        return {"sizes": None, "performance": None}
+    parts = decompose(result.subdomains.weights, result.subdomains.performance, **result.settings)
+    return {"sizes": defined(parts.sizes), "performance": defined(parts.performance)}
 
 
 def _partition(split: Partition, found: tuple[Artefact, ...]) -> dict[str, Any]:
@@ -205,6 +234,7 @@ def _subdomains(
         return []
     parts = result.subdomains
     words = keywords(_words_of(evaluation), split.labels) if evaluation.texts else None
+    loss = decompose(parts.weights, parts.performance, **result.settings)
     out = []
     for i, name in enumerate(split.names):
         rows = np.flatnonzero(split.labels == i)
@@ -218,6 +248,10 @@ def _subdomains(
                 "score": float(parts.performance[i]),
                 "ci": bounds_of(tuple(sure.intervals.subdomains[i])) if sure.intervals else None,
                 "mass": float(result.masses[i]),
+                "loss": {
+                    "sizes": defined(float(loss.size_parts[i])),
+                    "performance": defined(float(loss.performance_parts[i])),
+                },
                 "keywords": list(words[i]) if words else [],
                 "examples": [evaluation.item_ids[r] for r in rows[:EXAMPLES]],
             }

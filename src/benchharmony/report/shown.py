@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import unicodedata
+from typing import Any
 
 #: Characters that move the cursor, hide or reorder what follows, or cannot be encoded.
 _UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -24,3 +26,19 @@ def number(value: float | None, digits: int = 3) -> str:
 def interval(bounds: list[float] | None, digits: int = 3) -> str:
     """Return "[low, high]", or an empty text where there is none."""
     return "" if not bounds else f"[{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]"
+
+
+def safe_cell(value: Any) -> Any:
+    """Return a value for a CSV cell; text that a spreadsheet would run is quoted with ``'``."""
+    if isinstance(value, str):
+        text = shown(value, limit=2000)
+        return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return value
+
+
+def safe_markdown(text: object, limit: int = 200) -> str:
+    """Return text for a Markdown table cell: one line, no markup of its own."""
+    value = html.escape(shown(text, limit), quote=False)
+    for mark in "\\|`*_[]":
+        value = value.replace(mark, f"\\{mark}")
+    return value

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchharmony.artefacts import Artefact, confidence
 from benchharmony.evaluation import Evaluation
 from benchharmony.harmony import HarmonyResult
 from benchharmony.nulls import Null, difficulty_matched_null, q_values, same_size_null
 from benchharmony.partition import Partition
+from benchharmony.refit import refit_noise
 from benchharmony.uncertainty import Intervals, intervals
 from benchharmony.verdict import Verdict, gather, verdict
 
@@ -35,44 +39,53 @@ class Sureness:
     verdict: Verdict | None
 
 
-def assess(
-    evaluation: Evaluation,
-    split: Partition,
-    result: HarmonyResult,
-    found: Sequence[Artefact],
-    *,
-    bootstrap: int,
-    permutations: int,
-    level: float,
-    seed: int,
-) -> Sureness:
-    """Compute how sure the numbers of one evaluation are.
+@dataclass(frozen=True)
+class Draws:
+    """How many draws each estimate takes; 0 leaves it out.
 
-    Parameters
+    Attributes
     ----------
-    bootstrap, permutations : int
-        Draws for intervals and for nulls; 0 leaves them out.
+    bootstrap, permutations, refit : int
+        For intervals, nulls and partition noise.
     level : float
         Of the intervals, in (0, 1).
     seed : int
         Fixes every draw.
     """
+
+    bootstrap: int
+    permutations: int
+    refit: int
+    level: float
+    seed: int
+
+
+def assess(
+    evaluation: Evaluation,
+    split: Partition,
+    result: HarmonyResult,
+    found: Sequence[Artefact],
+    draws: Draws,
+) -> Sureness:
+    """Compute how sure the numbers of one evaluation are: intervals, nulls and the verdict."""
     scores, labels = evaluation.scores, split.labels
     if scores is None:
         return Sureness(None, {}, None)
     scale = {
-        "seed": seed,
+        "seed": draws.seed,
         "bandwidth": result.settings["bandwidth"],
         "epsilon": result.settings["epsilon"],
     }
-    bounds = intervals(scores, labels, draws=bootstrap, level=level, **scale) if bootstrap else None
+    bounds = None
+    if draws.bootstrap:
+        bounds = intervals(scores, labels, draws=draws.bootstrap, level=draws.level, **scale)
     nulls: dict[str, Null] = {}
-    if permutations and split.k > 1:
-        nulls["same_size"] = same_size_null(scores, labels, draws=permutations, **scale)
+    if draws.permutations and split.k > 1:
+        nulls["same_size"] = same_size_null(scores, labels, draws=draws.permutations, **scale)
         sure = confidence(evaluation)
         if sure is not None:
             nulls["difficulty_matched"] = difficulty_matched_null(
-                scores, labels, sure, draws=permutations, **scale
+                scores, labels, sure, draws=draws.permutations, **scale
             )
     if bounds is None or "same_size" not in nulls or result.undefined:
         return Sureness(bounds, nulls, None)
@@ -87,6 +100,38 @@ def assess(
         bandwidth=scale["bandwidth"],
     )
     return Sureness(bounds, nulls, verdict(evidence))
+
+
+def partition_noise(
+    evaluation: Evaluation,
+    split: Partition,
+    again: Callable[[Evaluation], Partition],
+    draws: Draws,
+) -> dict[str, Any] | None:
+    """Return item noise and partition noise of H, apart, by making the partition again.
+
+    Parameters
+    ----------
+    again : callable
+        Makes a partition of some of the items the way that ``split`` was made.
+    """
+    if not (draws.refit and split.is_induced and split.k > 1 and evaluation.scores is not None):
+        return None
+
+    def labels_of(rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        made = again(evaluation.take(rows))
+        return None if made.undefined else made.labels
+
+    noise = refit_noise(
+        evaluation.scores, split.labels, labels_of, draws=draws.refit, seed=draws.seed
+    )
+    return {name: _plain(value) for name, value in asdict(noise).items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return defined(value) if isinstance(value, float) else value
 
 
 def null_record(nulls: dict[str, Null]) -> dict[str, Any]:

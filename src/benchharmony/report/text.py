@@ -142,6 +142,13 @@ def _numbers(entry: dict[str, Any]) -> Text:
             f"p = {n['p_value']:.2g} ({_NULLS[name]})" for name, n in h["null"].items()
         )
         lines.append(f"less even than chance: {tests}")
+    if h.get("detectable"):
+        lines.append(h["detectable"])
+    if noise := h.get("partition_noise"):
+        lines.append(
+            f"noise of adjusted H: items {number(noise['item_sd'])}, partition "
+            f"{number(noise['partition_sd'])} (refits agree {number(noise['agreement'], 2)})"
+        )
     if split["kind"] is not None:
         chosen = f"partition: {shown(_kind(split), 60)}, k = {split['k']}"
         if split.get("silhouette") is not None:

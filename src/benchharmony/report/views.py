@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from benchharmony.errors import BenchharmonyError
-from benchharmony.report.shown import interval, number, shown
+from benchharmony.report.shown import interval, number, safe_cell, safe_markdown, shown
 
 #: Flat columns of one evaluation: name and path in the record.
 _COLUMNS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -74,15 +74,8 @@ def to_csv(record: dict[str, Any]) -> str:
     writer = csv.DictWriter(out, fieldnames=list(table[0]), lineterminator="\n")
     writer.writeheader()
     for row in table:
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+        writer.writerow({name: safe_cell(value) for name, value in row.items()})
     return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        text = shown(value, limit=2000)
-        return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
-    return value
 
 
 def to_markdown(record: dict[str, Any]) -> str:
@@ -91,23 +84,32 @@ def to_markdown(record: dict[str, Any]) -> str:
         f"| {' | '.join(_HEADS)} |",
         "|---|---|--:|--:|--:|--:|--:|--:|---|",
     ]
-    lines += [f"| {' | '.join(map(_md, _overview(e)))} |" for e in record["evaluations"]]
+    lines += [f"| {' | '.join(map(safe_markdown, _overview(e)))} |" for e in record["evaluations"]]
     for entry in record["evaluations"]:
-        lines += ["", f"## {_md(entry['benchmark'])} / {_md(entry['model'])}", ""]
+        lines += [
+            "",
+            f"## {safe_markdown(entry['benchmark'])} / {safe_markdown(entry['model'])}",
+            "",
+        ]
         if entry["subdomains"]:
             lines += [
                 "| subdomain | items | share | score | mass | keywords |",
                 "|---|--:|--:|--:|--:|---|",
             ]
             lines += [
-                f"| {_md(s['label'])} | {s['size']} | {s['weight']:.1%} | {number(s['score'])} "
-                f"{interval(s.get('ci'))} | {number(s['mass'])} | {_md(', '.join(s['keywords']))} |"
+                f"| {safe_markdown(s['label'])} | {s['size']} | {s['weight']:.1%} "
+                f"| {number(s['score'])} {interval(s.get('ci'))} | {number(s['mass'])} "
+                f"| {safe_markdown(', '.join(s['keywords']))} |"
                 for s in entry["subdomains"]
             ]
             lines.append("")
-        lines += [f"- {_md(w, 1000)}" for w in entry["warnings"]]
+        lines += [f"- {safe_markdown(w, 1000)}" for w in entry["warnings"]]
     settings = json.dumps(record["settings"], ensure_ascii=False)
-    lines += ["", f"benchharmony {record['version']}, settings `{_md(settings, 2000)}`", ""]
+    lines += [
+        "",
+        f"benchharmony {record['version']}, settings `{safe_markdown(settings, 2000)}`",
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -130,13 +132,6 @@ def _overview(entry: dict[str, Any]) -> list[str]:
         str(split["k"] or "-"),
         split["kind"] or "-",
     ]
-
-
-def _md(text: object, limit: int = 200) -> str:
-    value = html.escape(shown(text, limit), quote=False)
-    for mark in "\\|`*_[]":
-        value = value.replace(mark, f"\\{mark}")
-    return value
 
 
 def html_table(record: dict[str, Any]) -> str:
