@@ -119,6 +119,10 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0)
     add("--bootstrap", type=int, default=2000, metavar="N", help="draws for intervals; 0: none")
     add("--permutations", type=int, default=2000, metavar="N", help="draws for nulls; 0: none")
+    add(
+        "--refit", type=int, default=0, metavar="N",
+        help="make the partition again on N subsamples and report its noise apart",
+    )  # fmt: skip
     add("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
     add("--jobs", type=int, default=1, metavar="N", help="processes (same result for any N)")
 
@@ -193,7 +197,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
     names = (
         "partition", "positions", "tau", "bandwidth", "epsilon", "k", "k_min", "k_max", "k_rule",
-        "min_share", "seed", "bootstrap", "permutations", "level", "score",
+        "min_share", "seed", "bootstrap", "permutations", "refit", "level", "score",
     )  # fmt: skip
     return Settings(**{name: getattr(args, name) for name in names})
 
