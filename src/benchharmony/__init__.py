@@ -12,6 +12,7 @@ from benchharmony.metric import harmony_score, performance_masses
 from benchharmony.partition import Partition, partition
 from benchharmony.predictive import Predictive
 from benchharmony.reading import read
+from benchharmony.rebalance import Rebalance, on_shared_items, rebalance
 from benchharmony.report import Report, report
 from benchharmony.similarity import jeffreys, predictive_similarity
 
@@ -22,14 +23,17 @@ __all__ = [
     "HarmonyResult",
     "Partition",
     "Predictive",
+    "Rebalance",
     "Report",
     "__version__",
     "harmony",
     "harmony_score",
     "jeffreys",
+    "on_shared_items",
     "partition",
     "performance_masses",
     "predictive_similarity",
     "read",
+    "rebalance",
     "report",
 ]

@@ -1,0 +1,1 @@
+"""The parts of rebalancing: orders, stops, controls, tests, curve, fragility, exports, views."""

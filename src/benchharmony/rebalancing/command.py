@@ -1,0 +1,154 @@
+"""The command ``benchharmony rebalance``: from evaluations read to results shown and written."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from benchharmony.errors import BenchharmonyError
+
+if TYPE_CHECKING:
+    from benchharmony.evaluation import Evaluation
+    from benchharmony.partition import Partition
+    from benchharmony.rebalancing.result import Rebalance
+    from benchharmony.report import Settings
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of rebalancing to a parser that has those of reading and analysis."""
+    group = parser.add_argument_group("pruning")
+    add = group.add_argument
+    add(
+        "--strategy", default="redundancy",
+        choices=("redundancy", "threshold", "balance", "weights"),
+        help="drop the most similar items of the largest subdomains; every near-duplicate; cap "
+        "the subdomains; or remove nothing and weight subdomains equally",
+    )  # fmt: skip
+    end = group.add_mutually_exclusive_group()
+    end.add_argument("--fraction", type=float, metavar="F", help="remove this share of the items")
+    end.add_argument("--target-h", type=float, metavar="H", help="stop where H reaches this")
+    end.add_argument("--cap", type=int, metavar="N", help="at most N items a subdomain")
+    end.add_argument(
+        "--threshold", type=float, metavar="S",
+        help="similarity of near-duplicates, with --strategy threshold (0.9)",
+    )  # fmt: skip
+    add(
+        "--similarity", metavar="NAME",
+        help="distributions that compare items (answer, item, ...) or text; default: answer "
+        "where recorded",
+    )  # fmt: skip
+    add("--keep", default="central", choices=("central", "random"), help="what balance keeps")
+    add(
+        "--drop-subdomain", action="append", default=[], metavar="NAME",
+        help="remove this subdomain whole (repeatable); no other one is ever removed whole",
+    )  # fmt: skip
+    out = parser.add_argument_group("output")
+    out.add_argument("--format", default="text", choices=("text", "json"))
+    out.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    out.add_argument(
+        "--export", metavar="DIR",
+        help="write keep and drop lists, a pruned copy of --items and a list for lm-eval --samples",
+    )  # fmt: skip
+    out.add_argument("--task", metavar="NAME", help="lm-eval task of the sample list")
+
+
+def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: Settings) -> int:
+    """Rebalance every benchmark that was read, show the results and write the exports."""
+    from benchharmony.terminal import Progress, say
+
+    groups: dict[str, list[Evaluation]] = {}
+    for evaluation in evaluations:
+        groups.setdefault(evaluation.benchmark, []).append(evaluation)
+    results, errors = [], []
+    with Progress(args.quiet) as progress:
+        progress.expect(len(groups), "rebalancing")
+        for name, models in groups.items():
+            progress.step(name)
+            try:
+                results.append(_one(args, models, settings))
+            except BenchharmonyError as error:
+                errors.append(str(error))
+    if not results:
+        more = f" (and {len(errors) - 1} more benchmarks)" if len(errors) > 1 else ""
+        raise BenchharmonyError(f"{errors[0]}{more}")
+    for line in errors:
+        say(f"left out: {line}")
+    _show(args, results)
+    if args.export:
+        _export(args, results)
+    return 0
+
+
+def _one(args: argparse.Namespace, models: Sequence[Evaluation], settings: Settings) -> Rebalance:
+    from dataclasses import replace
+
+    from benchharmony.rebalance import on_shared_items, rebalance
+
+    shared = on_shared_items(models)
+    split, notes = partition_for(shared, settings)
+    lost = max(len(e) for e in models) - len(shared[0])
+    if lost:
+        notes = [*notes, f"{lost} items that not all {len(models)} models have are left out"]
+    made = rebalance(
+        shared, split, strategy=args.strategy, fraction=args.fraction, target_h=args.target_h,
+        cap=args.cap, threshold=args.threshold, similarity=args.similarity, keep=args.keep,
+        drop_subdomains=args.drop_subdomain, bandwidth=settings.bandwidth,
+        epsilon=settings.epsilon, draws=settings.bootstrap or 1000,
+        permutations=settings.permutations or 1000, level=settings.level, seed=settings.seed,
+    )  # fmt: skip
+    return replace(made, notes=(*made.notes, *notes))
+
+
+def partition_for(models: Sequence[Evaluation], settings: Settings) -> tuple[Partition, list[str]]:
+    """Return one partition for all models of a benchmark, and notes on how it came about."""
+    from benchharmony.partition import partition
+
+    made = partition(
+        models[0], settings.partition, positions=settings.positions, tau=settings.tau,
+        k=settings.k, k_range=(settings.k_min, settings.k_max), k_rule=settings.k_rule,
+        min_share=settings.min_share, seed=settings.seed,
+    )  # fmt: skip
+    if len(models) > 1 and made.is_induced:
+        return made, [f"the partition is that of {models[0].model}, for all {len(models)} models"]
+    return made, []
+
+
+def _show(args: argparse.Namespace, results: list[Rebalance]) -> None:
+    from benchharmony.rebalancing.result import document
+    from benchharmony.rebalancing.text import print_rebalance, to_text
+    from benchharmony.report import write_whole
+    from benchharmony.terminal import say, stdout_console
+
+    made = document(results)
+    as_json = json.dumps(made, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    if args.output:
+        write_whole(args.output, as_json if args.format == "json" else to_text(made))
+        if not args.quiet:
+            say(f"written: {args.output}")
+    elif args.format == "json":
+        sys.stdout.write(as_json)
+    else:
+        print_rebalance(made, stdout_console())
+    sys.stdout.flush()
+
+
+def _export(args: argparse.Namespace, results: list[Rebalance]) -> None:
+    from benchharmony.rebalancing.export import export, file_name
+    from benchharmony.terminal import say
+
+    names = [file_name(r.benchmark) for r in results]
+    if len(set(names)) < len(names):
+        raise BenchharmonyError("--export: benchmarks whose names give the same file name")
+    if args.task and len(results) > 1:
+        raise BenchharmonyError("--task names one task, but several benchmarks were read")
+    for result in results:
+        written, notes = export(result, args.export, items=args.items, task=args.task)
+        if args.quiet:
+            continue
+        for note in notes:
+            say(note)
+        for path in written:
+            say(f"written: {path}")

@@ -1,0 +1,208 @@
+"""A rebalanced benchmark as files: what is kept, what is dropped and why, and how to run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchharmony.errors import BenchharmonyError, InputError
+from benchharmony.readers.source import SourceFile, decode
+from benchharmony.rebalancing.result import Rebalance
+
+#: Fields that may hold an item's id in a benchmark file, most trusted first.
+ID_FIELDS = ("id", "item_id", "question_id", "doc_id")
+
+
+def export(
+    result: Rebalance,
+    folder: str | Path,
+    *,
+    items: str | Path | None = None,
+    task: str | None = None,
+) -> tuple[list[Path], list[str]]:
+    """Write everything that the result and the benchmark file allow.
+
+    Parameters
+    ----------
+    result : Rebalance
+        Of one benchmark, whose name begins the names of the files.
+    folder : path
+        Made where it is missing.
+    items : path, optional
+        The benchmark's own JSON Lines file: gives a pruned copy, and places for lm-eval.
+    task : str, optional
+        Name of the lm-eval task; the benchmark's name by default.
+
+    Returns
+    -------
+    written : list of Path
+    notes : list of str
+        What could not be written, and why.
+    """
+    base = Path(folder) / file_name(result.benchmark)
+    written: list[Path] = []
+    notes: list[str] = []
+
+    def put(ending: str, data: bytes) -> None:
+        path = base.with_name(base.name + ending)
+        write_bytes(path, data)
+        written.append(path)
+
+    put("-keep.jsonl", _lines(keep_list(result)))
+    if result.strategy == "weights":
+        put("-weights.jsonl", _lines(weight_list(result)))
+        return written, notes
+    put("-drop.jsonl", _lines(drop_list(result)))
+    if items is not None:
+        data, more = pruned_lines(result, items)
+        put("-pruned.jsonl", data)
+        notes += more
+    try:
+        samples = lm_eval_samples(result, items=items, task=task)
+    except BenchharmonyError as error:
+        notes.append(f"no lm-eval sample list: {error}")
+    else:
+        put("-samples.json", (json.dumps(samples) + "\n").encode())
+    return written, notes
+
+
+def keep_list(result: Rebalance) -> Iterator[dict[str, Any]]:
+    """Yield ``item_id, subdomain`` of the kept items."""
+    for item, subdomain in zip(result.kept, result.kept_subdomains, strict=True):
+        yield {"item_id": item, "subdomain": subdomain}
+
+
+def drop_list(result: Rebalance) -> Iterator[dict[str, Any]]:
+    """Yield ``place, item_id, subdomain, nearest_kept, similarity, reason`` of dropped items."""
+    for d in result.dropped:
+        yield dict(vars(d))
+
+
+def weight_list(result: Rebalance) -> Iterator[dict[str, Any]]:
+    """Yield ``item_id, weight``: weights of mean 1 under which every subdomain counts equally."""
+    size = {s.label: s.before for s in result.sizes}
+    share = len(result.kept) / len(size)
+    for item, subdomain in zip(result.kept, result.kept_subdomains, strict=True):
+        yield {"item_id": item, "weight": share / size[subdomain]}
+
+
+def pruned_lines(result: Rebalance, items: str | Path) -> tuple[bytes, list[str]]:
+    """Return the kept items' lines of a JSON Lines benchmark, byte for byte, and notes.
+
+    Lines of items that were not evaluated are left out, and a note counts them.
+
+    Raises
+    ------
+    InputError
+        When the file is missing or holds none of the kept items.
+    """
+    places = _places(items)
+    kept, dropped = set(result.kept), {d.item_id for d in result.dropped}
+    wanted = {number for item, (_, number) in places.items() if item in kept}
+    if not wanted:
+        raise InputError(
+            str(items),
+            f"none of the {len(kept)} kept items is in this file (first id kept: "
+            f"{result.kept[0]!r}; there: {next(iter(places), None)!r})",
+        )
+    lines = [line for number, line in SourceFile(items).lines() if number in wanted]
+    notes = []
+    others = sum(item not in kept and item not in dropped for item in places)
+    if others:
+        notes.append(f"{items}: {others} items were not evaluated and are left out of the copy")
+    if len(wanted) < len(kept):
+        notes.append(f"{items}: {len(kept) - len(wanted)} kept items are not in this file")
+    return b"".join(x if x.endswith(b"\n") else x + b"\n" for x in lines), notes
+
+
+def lm_eval_samples(
+    result: Rebalance, *, items: str | Path | None = None, task: str | None = None
+) -> dict[str, list[int]]:
+    """Return what ``lm-eval --samples`` takes: the task's name and the places of the kept items.
+
+    Places are those of the lines of ``items`` (the task's own data file) where it is given;
+    otherwise the item ids must be the harness's document numbers. They ascend: the harness
+    (0.4.13) numbers its log by them in this order and mislabels items otherwise.
+
+    Raises
+    ------
+    BenchharmonyError
+        When the places of the kept items cannot be told.
+    """
+    name = task or result.benchmark
+    if items is not None:
+        places = _places(items)
+        missing = [i for i in result.kept if i not in places]
+        if missing:
+            raise InputError(
+                str(items), f"{len(missing)} kept items are not in this file, as {missing[0]!r}"
+            )
+        return {name: sorted(places[i][0] for i in result.kept)}
+    numbers = [i for i in result.kept if re.fullmatch(r"0|[1-9][0-9]{0,8}", i)]
+    if len(numbers) < len(result.kept):
+        other = next(i for i in result.kept if i not in set(numbers))
+        raise BenchharmonyError(
+            f"item ids such as {other!r} are not the harness's document numbers; give the task's "
+            "data file with --items"
+        )
+    return {name: sorted(map(int, numbers))}
+
+
+def _places(items: str | Path) -> dict[str, tuple[int, int]]:
+    """Return (place among the items, line number) by item id; the first of repeated ids.
+
+    Items without any id are known by their place, as the harness numbers them.
+    """
+    file = SourceFile(items)
+    if not file.path.is_file():
+        raise InputError(str(items), "no such file")
+    records = []
+    for place, (number, line) in enumerate(file.lines()):
+        try:
+            record = decode(line)
+        except ValueError as error:
+            raise InputError(str(items), f"not valid JSON ({error})", number) from None
+        if not isinstance(record, Mapping):
+            raise InputError(str(items), "expected a JSON object", number)
+        records.append((place, number, _id(record)))
+    named = any(item is not None for _, _, item in records)
+    found: dict[str, tuple[int, int]] = {}
+    for place, number, item in records:
+        key = item if named else str(place)
+        if key is not None:
+            found.setdefault(key, (place, number))
+    return found
+
+
+def _id(record: Mapping[str, Any]) -> str | None:
+    return next((str(record[f]) for f in ID_FIELDS if record.get(f) is not None), None)
+
+
+def file_name(name: str) -> str:
+    """Return a file name for a benchmark's name, whatever a log put into it."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:80].strip("._-")
+    return plain or "benchmark"
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all: to a temporary file beside it, then renamed."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)  # mkstemp makes private files
+        os.replace(name, path)
+    except OSError as error:
+        raise BenchharmonyError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _lines(records: Iterable[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(r, ensure_ascii=False).encode() + b"\n" for r in records)

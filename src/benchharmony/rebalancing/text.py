@@ -1,0 +1,182 @@
+"""A rebalancing on a terminal: one line a model, then what the curve and the ranks say."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from rich.box import ASCII2, SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from benchharmony.report.shown import interval, number, shown
+
+WIDTH = 80
+#: Rows of each table; the JSON has all.
+_MOST_ROWS = 20
+#: Points of the curve that are shown: every so many percent.
+_CURVE_STEP = 0.1
+
+
+def to_text(document: dict[str, Any]) -> str:
+    """Return the document as plain text, 80 columns wide."""
+    out = io.StringIO()
+    print_rebalance(document, Console(file=out, width=WIDTH, no_color=True, force_terminal=False))
+    return out.getvalue()
+
+
+def print_rebalance(document: dict[str, Any], console: Console) -> None:
+    """Print the document, schema ``benchharmony/rebalance/1``."""
+    unicode = "utf" in console.encoding.lower()
+    for entry in document["benchmarks"]:
+        console.print(_benchmark(entry, unicode))
+
+
+def _benchmark(entry: dict[str, Any], unicode: bool) -> RenderableType:
+    s = entry["settings"]
+    by = f", by {shown(s['similarity'], 20)} similarity" if s["similarity"] else ""
+    head = (
+        f"{entry['n_kept']} of {entry['n_items']} items kept; strategy {entry['strategy']}{by}\n"
+        f"stopped: {shown(entry['stopped'])}\n"
+        f"partition: {shown(s['partition'], 60)}, k = {s['k']}"
+    )
+    parts: list[RenderableType] = [
+        Text(""),
+        Text(shown(entry["benchmark"]), style="bold"),
+        Text(head),
+        _models(entry, unicode),
+    ]
+    if entry["strategy"] != "weights":
+        parts += [_curve(entry["models"][0], unicode), _sizes(entry, unicode)]
+        parts += [Text(line) for line in _fragility(entry)]
+        parts += [Text(line) for line in _ranks(entry)]
+    parts += [Text(f"! {shown(w, 600)}", style="yellow") for w in entry["warnings"]]
+    parts.append(Text(_footer(entry), style="dim"))
+    return Group(*(Padding(p, (0, 0, 0, 0 if i < 2 else 2)) for i, p in enumerate(parts)))
+
+
+def _table(unicode: bool, first: str, width: int, columns: Sequence[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(first, overflow="ellipsis", no_wrap=True, max_width=width)
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True, min_width=5)
+    return table
+
+
+def _models(entry: dict[str, Any], unicode: bool) -> Table:
+    columns = ["score", "pruned", "shift", "interval", "p", "H"]
+    if entry["strategy"] == "weights":
+        columns = ["score", "equal weights", "shift", "interval", "p"]
+    table = _table(unicode, "model", 22, columns)
+    for m in entry["models"][:_MOST_ROWS]:
+        e, w = m["effect"], m["post_stratified"]
+        name = Text(shown(m["model"], 40))
+        if entry["strategy"] == "weights":
+            table.add_row(
+                name, number(e["before"]), f"{w['score']:.3f} +- {w['standard_error']:.3f}",
+                _signed(w["shift"]), interval(w["shift_ci"]), _p(w["p_value"]),
+            )  # fmt: skip
+            continue
+        table.add_row(
+            name, number(e["before"]), number(e["after"]), _signed(e["shift"]),
+            interval(e["ci"]), _p(e["p_holm"]),
+            f"{number(m['before']['harmony'], 2)} to {number(m['after']['harmony'], 2)}",
+        )  # fmt: skip
+    _caption(table, len(entry["models"]), "models")
+    return table
+
+
+def _curve(model: dict[str, Any], unicode: bool) -> Table:
+    table = _table(
+        unicode, "removed", 10,
+        ("score", "at random", "p", "same per subd.", "p", "H", "sizes"),
+    )  # fmt: skip
+    table.title = f"{shown(model['model'], 40)}: the curve"
+    table.title_justify = "left"
+    wanted = 0.0
+    for point in model["curve"]:
+        if point["fraction"] < wanted - 0.02:
+            continue
+        wanted = round(point["fraction"] / _CURVE_STEP) * _CURVE_STEP + _CURVE_STEP
+        v, e = point["values"], point["effect"]
+        table.add_row(
+            f"{point['fraction']:.0%}", number(v["score"]), _band(point["random"]["score"]),
+            _p(e["p_random"]), _band(point["within"]["score"]), _p(e["p_within"]),
+            number(v["harmony"], 2), number(v["size_evenness"], 2),
+        )  # fmt: skip
+    return table
+
+
+def _sizes(entry: dict[str, Any], unicode: bool) -> Table:
+    table = _table(unicode, "subdomain", 40, ("items", "kept"))
+    for s in entry["subdomains"][:_MOST_ROWS]:
+        table.add_row(Text(shown(s["label"], 60)), str(s["before"]), str(s["after"]))
+    _caption(table, len(entry["subdomains"]), "subdomains")
+    return table
+
+
+def _caption(table: Table, rows: int, what: str) -> None:
+    if rows > _MOST_ROWS:
+        table.caption = f"{rows - _MOST_ROWS} more {what} are not shown; --format json has all"
+
+
+def _fragility(entry: dict[str, Any]) -> list[str]:
+    lines = []
+    for kind, words in (("removal", "of the items removed"), ("gain", "gained in H")):
+        f = entry["fragility"][kind]
+        if f is None:
+            lines.append(f"fragility at matched {kind}: undefined (not reached)")
+            continue
+        at = f"{f['at']:.0%}" if kind == "removal" else f"{f['at']:g}"
+        lines.append(
+            f"fragility with {at} {words}: {f['value']:.3f} {interval(f['ci'])}, "
+            f"by chance {f['by_chance']:.3f}"
+        )
+    return lines
+
+
+def _ranks(entry: dict[str, Any]) -> list[str]:
+    if len(entry["models"]) < 2:
+        return []
+    changes = entry["rank_changes"]
+    beyond = [c for c in changes if c["beyond_noise"]]
+    lines = [
+        f"rank changes: {len(changes)} pairs of models, {len(beyond)} more than random removal "
+        "explains"
+    ]
+    return lines + [
+        f"  {shown(c['behind'], 30)} passes {shown(c['ahead'], 30)}: gap "
+        f"{_signed(c['gap_before'])} -> {_signed(c['gap_after'])}, p {_p(c['p_shift'])} "
+        f"(Holm {_p(c['p_holm'])})"
+        for c in (beyond or changes)[:5]
+    ]
+
+
+def _footer(entry: dict[str, Any]) -> str:
+    s = entry["settings"]
+    if entry["strategy"] == "weights":
+        return "Every subdomain has the same weight; +- is one standard error."
+    return (
+        "p: two-sided, against random removal of as many items (in the first table Holm-corrected "
+        "over the models). 'same per subd.': as many from every subdomain, at random; a score "
+        "inside that band moved by the sizes alone, one outside also by which items went. A "
+        "shift can be honest difficulty: it says what the average hangs on, not that it is "
+        f"wrong. ({s['level']:.0%} bands, seed {s['seed']})"
+    )
+
+
+def _band(band: dict[str, Any]) -> str:
+    return "-" if band["low"] is None else interval([band["low"], band["high"]])
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return "<.001" if value < 0.001 else f"{value:.3f}"
