@@ -46,7 +46,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"benchharmony {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_report(commands)
-    _add_landscape(commands)
     _add_rebalance(commands)
     _add_check(commands)
     _add_formats(commands)
@@ -76,18 +75,6 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--fail-under", type=float, metavar="H",
         help="exit with 1 when any evaluation's HARMONY is under H or undefined",
     )  # fmt: skip
-
-
-def _add_landscape(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from benchharmony.landscape.command import add_options
-
-    parser = _command(
-        commands, "landscape", "Benchmarks over many models: mean and variance of H; trends.",
-        _run_landscape,
-    )  # fmt: skip
-    _add_sources(parser)
-    _add_settings(parser)
-    add_options(parser)
 
 
 def _add_rebalance(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -194,13 +181,6 @@ def _run_report(args: argparse.Namespace) -> int:
 
 def _run_rebalance(args: argparse.Namespace) -> int:
     from benchharmony.rebalancing.command import run
-
-    settings = _settings(args)
-    return run(args, _read(args).evaluations, settings)
-
-
-def _run_landscape(args: argparse.Namespace) -> int:
-    from benchharmony.landscape.command import run
 
     settings = _settings(args)
     return run(args, _read(args).evaluations, settings)
