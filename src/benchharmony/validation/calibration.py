@@ -63,6 +63,9 @@ class Coverage:
     evaluations: int
 
 
+_COVERED = ("harmony", "below", "above", "agreement", "score", "subdomains", "width")
+
+
 def planted_stream(
     n: int,
     k: int,
@@ -119,7 +122,8 @@ def coverage(evaluations: Iterable[Planted], *, draws: int = 400, sizes: Sizes) 
                 high - low,
             )
         )
-    return Coverage(*(float(x) for x in np.mean(rows, axis=0)), evaluations=len(rows))
+    means = dict(zip(_COVERED, np.mean(rows, axis=0).tolist(), strict=True))
+    return Coverage(**means, evaluations=len(rows))
 
 
 def percentile_coverage(evaluations: Iterable[Planted], *, draws: int = 400) -> float:

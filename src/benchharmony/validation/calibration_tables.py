@@ -121,7 +121,7 @@ def verdicts_table(evaluations: int) -> Iterator[str]:
 
 
 def indices_table(_: int) -> Iterator[str]:
-    """What each index says of planted truths (no noise), 10 subdomains of equal size."""
+    """Each index on planted truths without noise, 10 subdomains."""
     rng = np.random.default_rng(0)
     yield from _head(
         "truth", "H", "agreement", "weighted SD", "CV", "Gini", "Renyi-2", "Hill", "min/max",
