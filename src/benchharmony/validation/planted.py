@@ -70,9 +70,11 @@ def planted_sizes(n: int, k: int, kind: SizeKind, rng: np.random.Generator) -> I
         shares = np.maximum(rng.dirichlet(np.full(k, 2.0)), 0.02)
     else:
         shares = np.arange(1, k + 1) ** -0.8
-    sizes: IntArray = np.maximum(np.floor(shares / shares.sum() * n).astype(np.int64), 3)
-    # Rounding leaves a few items over or short: the largest subdomain takes them.
-    sizes[sizes.argmax()] += n - sizes.sum()
+    # 3 for each, the rest by share, what rounding leaves over to the largest remainders.
+    wanted = shares / shares.sum() * (n - 3 * k)
+    sizes: IntArray = 3 + np.floor(wanted + 1e-9).astype(np.int64)
+    remainders = np.argsort(np.floor(wanted + 1e-9) - wanted, kind="stable")
+    sizes[remainders[: n - int(sizes.sum())]] += 1
     return sizes
 
 
