@@ -1,0 +1,142 @@
+"""The landscape: many models on many benchmarks, as mean and variance of H over the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from benchharmony.errors import BenchharmonyError
+from benchharmony.evaluation import Evaluation
+from benchharmony.landscape.record import Plan, landscape_record
+from benchharmony.models import ModelInfo, describe, read_models
+from benchharmony.report.record import Settings
+
+if TYPE_CHECKING:
+    from benchharmony.plots import Chart
+
+__all__ = ["Landscape", "landscape"]
+
+Format = Literal["text", "json", "csv", "md"]
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """Benchmarks over models, with everything that made the numbers.
+
+    Attributes
+    ----------
+    record : dict
+        The document, schema ``benchharmony/landscape/1``.
+    """
+
+    record: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document, schema ``benchharmony/landscape/1``."""
+        return self.record
+
+    def render(self, format: Format = "text") -> str:  # noqa: A002 - the field's own word
+        """Return the landscape as text, JSON, CSV or Markdown."""
+        from benchharmony.landscape.views import render
+
+        return render(self.record, format)
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one row per benchmark (pandas must be installed)."""
+        from benchharmony.landscape.views import benchmark_rows
+
+        return _frame(benchmark_rows(self.record))
+
+    def evaluations_frame(self) -> Any:
+        """Return a pandas frame with one row per evaluation (pandas must be installed)."""
+        return _frame(self.record["evaluations"])
+
+    def plot_plane(self, which: str = "adjusted") -> Chart:
+        """Return the mean-variance plane as an Altair chart (needs ``benchharmony[plots]``)."""
+        from benchharmony.plots import plane
+
+        return plane(self.record, which)
+
+    def plot_trends(self, over: str = "parameters") -> Chart:
+        """Return H and score against size (or "tokens") as an Altair chart."""
+        from benchharmony.plots import trends
+
+        return trends(self.record, over)
+
+    def __str__(self) -> str:
+        return self.render("text")
+
+    def _repr_html_(self) -> str:
+        from benchharmony.landscape.views import html_table
+
+        return html_table(self.record)
+
+
+def landscape(
+    evaluations: Iterable[Evaluation],
+    *,
+    settings: Settings | None = None,
+    models: Mapping[str, ModelInfo] | str | Path | None = None,
+    keep: Literal["common", "all"] = "common",
+    matched_items: int | None = None,
+    repeats: int = 100,
+    jobs: int = 1,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Landscape:
+    """Compute the mean-variance plane of benchmarks over models, and trends with model size.
+
+    Parameters
+    ----------
+    evaluations : iterable of Evaluation
+        At least one with scores.
+    settings : Settings, optional
+        Parameters of partition, H and intervals; or give them as keywords
+        (``partition="shared"``, ``level=0.9``, ...). ``bootstrap`` is the number of resamples of
+        the items, which the models of a benchmark share.
+    models : mapping, path or None
+        Facts about the models: :class:`~benchharmony.models.ModelInfo` by name, or a CSV. What it
+        does not say comes from the evaluations' metadata, else from the names.
+    keep : {"common", "all"}
+        Which models count: those on every benchmark, or all (then benchmarks differ in their
+        models, and a difference between them may be a difference of models).
+    matched_items : int, optional
+        Items that every benchmark is cut to for the size-matched landscape; the smallest
+        benchmark's number otherwise.
+    repeats : int
+        Random cuts for it.
+    jobs : int
+        Processes for the partitions; the result does not depend on it.
+    progress : callable, optional
+        Called with a name when an evaluation begins (with one job).
+
+    Raises
+    ------
+    BenchharmonyError
+        When nothing is given, no evaluation has a defined H, or no model is on every benchmark.
+    """
+    chosen = settings or Settings()
+    if options:
+        try:
+            chosen = Settings(**{**chosen.to_dict(), **options})
+        except TypeError as error:
+            text = str(error).replace("Settings.__init__()", "landscape")
+            raise BenchharmonyError(text) from None
+    todo = list(evaluations)
+    if not todo:
+        raise BenchharmonyError("no evaluation for a landscape")
+    if chosen.score is not None:
+        todo = [e.with_score(chosen.score) for e in todo]
+    given = read_models(models) if isinstance(models, (str, Path)) else models
+    plan = Plan(chosen, keep, matched_items, repeats)
+    return Landscape(landscape_record(todo, describe(todo, given), plan, jobs, progress))
+
+
+def _frame(rows: list[dict[str, Any]]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise BenchharmonyError("a frame needs pandas: pip install pandas") from None
+    return pd.DataFrame(rows)

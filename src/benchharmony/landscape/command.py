@@ -1,0 +1,84 @@
+"""``benchharmony landscape``: its options and what it does with them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchharmony.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from benchharmony.landscape import Landscape
+    from benchharmony.report import Settings
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what only ``landscape`` takes."""
+    group = parser.add_argument_group("landscape")
+    add = group.add_argument
+    add(
+        "--models", metavar="CSV",
+        help="facts about the models: columns model, family, parameters, tokens, checkpoint",
+    )  # fmt: skip
+    add(
+        "--keep", default="common", choices=("common", "all"),
+        help="models that count: those on every benchmark (default), or all",
+    )  # fmt: skip
+    add(
+        "--match-items", type=int, metavar="N",
+        help="items every benchmark is cut to in the size-matched table (default: the smallest)",
+    )  # fmt: skip
+    add("--plots", metavar="DIR", help="write the plots there as SVG and PNG (benchharmony[plots])")
+    out = parser.add_argument_group("output")
+    out.add_argument("--format", default="text", choices=("text", "json", "csv", "md"))
+    out.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+
+
+def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: Settings) -> int:
+    """Compute and write the landscape; return the exit code."""
+    from benchharmony.landscape import landscape
+    from benchharmony.terminal import Progress
+
+    with Progress(args.quiet) as progress:
+        progress.expect(len(evaluations), "analysing")
+        made = landscape(
+            evaluations,
+            settings=settings,
+            models=args.models,
+            keep=args.keep,
+            matched_items=args.match_items,
+            jobs=args.jobs,
+            progress=progress.step,
+        )
+    _write(made, args)
+    if args.plots:
+        _plot(made, Path(args.plots), args.quiet)
+    return 0
+
+
+def _write(made: Landscape, args: argparse.Namespace) -> None:
+    from benchharmony.landscape.text import print_landscape
+    from benchharmony.report import write_whole
+    from benchharmony.terminal import say, stdout_console
+
+    if args.output:
+        write_whole(args.output, made.render(args.format))
+        if not args.quiet:
+            say(f"written: {args.output}")
+    elif args.format == "text":
+        print_landscape(made.record, stdout_console())
+    else:
+        sys.stdout.write(made.render(args.format))
+    sys.stdout.flush()
+
+
+def _plot(made: Landscape, folder: Path, quiet: bool) -> None:
+    from benchharmony.plots import save_landscape
+    from benchharmony.terminal import say
+
+    for path in save_landscape(made.record, folder):
+        if not quiet:
+            say(f"written: {path}")

@@ -1,0 +1,246 @@
+"""The landscape on a terminal, 80 columns wide."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.box import ASCII2, SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from benchharmony.landscape.growth import size_words
+from benchharmony.report.shown import number, shown
+from benchharmony.report.text import WIDTH
+
+#: Rows of the long tables; the machine-readable formats have all.
+_MOST = 40
+
+
+def to_text(record: dict[str, Any]) -> str:
+    """Return the landscape as plain text."""
+    out = io.StringIO()
+    print_landscape(record, Console(file=out, width=WIDTH, no_color=True, force_terminal=False))
+    return out.getvalue()
+
+
+def print_landscape(record: dict[str, Any], console: Console) -> None:
+    """Print the landscape."""
+    unicode = "utf" in console.encoding.lower()
+    console.print(_plane(record, unicode))
+    for entry in record["benchmarks"]:
+        _say(console, f"{shown(entry['benchmark'], 60)}: {entry['verdict']['label']}. "
+             f"{shown(entry['verdict']['sentence'], 400)}")  # fmt: skip
+        for warning in entry["warnings"]:
+            _say(console, f"! {shown(warning, 400)}", "yellow", 2)
+    _title(console, "Who is in it")
+    console.print(_bands(record, unicode))
+    console.print(_models(record, unicode))
+    _title(console, f"Sizes: every benchmark cut to {record['size']['matched_items']} items")
+    console.print(_sizes(record, unicode))
+    _correlation(record, console)
+    for over, entries in record["trends"].items():
+        for entry in entries:
+            name = shown(entry["benchmark"], 40)
+            _title(console, f"{name}: change with {over} (slope per factor 10)")
+            console.print(_trends(entry, unicode))
+            _difference(entry, console)
+    for benchmark, found in record["partitions"].items():
+        _partitions(benchmark, found, console)
+    if record["left_out"] or record["warnings"]:
+        _title(console, "Warnings")
+        for warning in record["warnings"]:
+            _say(console, f"! {shown(warning, 400)}", "yellow")
+    _footer(record, console)
+
+
+def _table(unicode: bool, *columns: str, width: int = 20) -> Table:
+    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(columns[0], no_wrap=True, overflow="ellipsis", max_width=width)
+    for name in columns[1:]:
+        table.add_column(name, justify="right", no_wrap=True, overflow="ellipsis")
+    return table
+
+
+def _firm(table: Table) -> Table:
+    """Return the table with its first column giving way where it is too wide, not its numbers."""
+    for column in table.columns[1:]:
+        column.min_width = max(len(str(cell)) for cell in (column.header, *column.cells))
+    return table
+
+
+def _say(console: Console, text: str, style: str = "", indent: int = 0) -> None:
+    console.print(Padding(Text(text, style=style), (0, 0, 0, indent), expand=False))
+
+
+def _title(console: Console, text: str) -> None:
+    console.print(Text(f"\n{text}", style="bold"))
+
+
+def _span(bounds: list[float] | None, digits: int = 2) -> str:
+    return "" if not bounds else f"{bounds[0]:.{digits}f}-{bounds[1]:.{digits}f}"
+
+
+def _pair(bounds: list[float] | None, digits: int = 2) -> str:
+    return "" if not bounds else f"[{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]"
+
+
+def _plane(record: dict[str, Any], unicode: bool) -> Table:
+    table = _table(
+        unicode, "benchmark", "items", "mod.", "k", "score", "raw", "adj. H", "", "SD", "", "agr.",
+    )  # fmt: skip
+    for e in record["benchmarks"]:
+        h = e["harmony"]["adjusted"]
+        spread = None if not h["variance_ci"] else [v**0.5 for v in h["variance_ci"]]
+        table.add_row(
+            Text(shown(e["benchmark"], 60)),
+            str(e["n_items"]),
+            str(e["n_models"]),
+            _range(e["k"]),
+            number(e["score"]["mean"], 2),
+            number(e["harmony"]["raw"]["mean"], 2),
+            number(h["mean"]),
+            _span(h["ci"]),
+            number(h["sd"], 2),
+            _span(spread),
+            number(e["agreement"]["mean"], 2),
+        )
+    return _firm(table)
+
+
+def _range(k: dict[str, Any]) -> str:
+    return str(k["min"]) if k["min"] == k["max"] else f"{k['min']}-{k['max']}"
+
+
+def _bands(record: dict[str, Any], unicode: bool) -> Table:
+    table = _table(
+        unicode, "adj. H without", "one model", "moved most by", "one family", "moved most by"
+    )
+    for e in record["benchmarks"]:
+        cells = []
+        for key in ("leave_one_model_out", "leave_one_family_out"):
+            band = (e[key] or {}).get("adjusted")
+            cells += [_span(band and band["mean"]), shown(band["most"], 16) if band else "-"]
+        table.add_row(Text(shown(e["benchmark"], 60)), *map(Text, cells))
+    return _firm(table)
+
+
+def _models(record: dict[str, Any], unicode: bool) -> Table:
+    table = _table(unicode, "model", "family", "parameters", "tokens", "taken from", width=30)
+    for m in record["models"][:_MOST]:
+        table.add_row(
+            Text(shown(m["model"], 60)),
+            Text(shown(m["family"] or "-", 20)),
+            size_words(m["parameters"]) or "-",
+            size_words(m["tokens"]) or "-",
+            Text(m["source"] or "nothing known"),
+        )
+    if len(record["models"]) > _MOST:
+        table.caption = f"and {len(record['models']) - _MOST} more in --format json"
+    return _firm(table)
+
+
+def _sizes(record: dict[str, Any], unicode: bool) -> Table:
+    table = _table(unicode, "benchmark", "items", "raw H", "adj. H", "cut: raw H", "adj. H", "SD")
+    for e in record["benchmarks"]:
+        cut = record["size"]["matched"][e["benchmark"]]
+        table.add_row(
+            Text(shown(e["benchmark"], 60)),
+            str(e["n_items"]),
+            number(e["harmony"]["raw"]["mean"]),
+            number(e["harmony"]["adjusted"]["mean"]),
+            number(cut["raw"]["mean"]),
+            number(cut["adjusted"]["mean"]),
+            number(None if cut["raw"]["variance"] is None else cut["raw"]["variance"] ** 0.5, 2),
+        )
+    return _firm(table)
+
+
+def _correlation(record: dict[str, Any], console: Console) -> None:
+    found = record["size"]["correlation"]
+    parts = []
+    for key, words in (
+        ("with_items", "items"), ("with_k", "k"), ("with_k_within_benchmarks", "k, within"),
+    ):  # fmt: skip
+        for name in ("raw", "adjusted"):
+            c = found[name][key]
+            if c is not None:
+                parts.append(f"{name} H and {words}: {c['rho']:+.2f} (p {c['p_value']:.2g})")
+    if parts:
+        _say(console, f"Rank correlations: {'; '.join(parts)}")
+    else:
+        _say(console, "No rank correlation with items or k: fewer than 4 benchmarks, one k.", "dim")
+
+
+def _trends(entry: dict[str, Any], unicode: bool) -> Table:
+    table = _table(unicode, "family", "sizes", "H", "", "rank", "p", "score", "")
+    for h, score in zip(entry["adjusted"]["families"], entry["score"]["families"], strict=True):
+        rank = h["spearman"]
+        table.add_row(
+            Text(shown(h["family"], 40)),
+            str(h["sizes"]),
+            _signed(h["slope"]),
+            _pair(h["ci"]),
+            "-" if rank is None else f"{rank['rho']:+.2f}",
+            "-" if rank is None else f"{rank['p_value']:.2f}",
+            _signed(score["slope"]),
+            _pair(score["ci"]),
+        )
+    return _firm(table)
+
+
+def _signed(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.2f}"
+
+
+def _difference(entry: dict[str, Any], console: Console) -> None:
+    if entry["adjusted"]["common"] is None:
+        _say(console, "No family (or series) with 3 sizes: shown, not fitted.", "dim")
+        return
+    for name, words in (("adjusted", "adjusted H"), ("score", "score")):
+        found = entry[name]
+        common, differ = found["common"], found["difference"]
+        line = f"{words}: common slope {common['slope']:+.3f} {_pair(common['ci'], 3)}"
+        line += f", p = {common['p_value']:.2g}"
+        if differ:
+            line += f"; slopes differ between families: p = {differ['p_value']:.2g}"
+        _say(console, line)
+
+
+def _partitions(benchmark: str, found: dict[str, Any], console: Console) -> None:
+    _title(console, f"Partitions of {shown(benchmark, 40)}")
+    for sentence in found.get("sentences", []):
+        _say(console, shown(sentence, 500))
+    matrix = found.get("agreement")
+    if matrix:
+        _say(console, "Adjusted Rand index of the models' own partitions:")
+        console.print(_matrix(found["models"], matrix))
+    if found.get("note"):
+        _say(console, shown(found["note"], 300), "dim")
+
+
+def _matrix(models: list[str], matrix: list[list[float]]) -> Text:
+    count = min(len(models), 12)
+    lines = ["".ljust(20) + " ".join(f"{i + 1:>4}" for i in range(count))]
+    for i in range(count):
+        cells = " ".join(f"{matrix[i][j]:4.2f}" for j in range(count))
+        lines.append(f"{i + 1:>2} {shown(models[i], 16):<17}{cells}")
+    if len(models) > count:
+        lines.append(f"and {len(models) - count} more in --format json")
+    return Text("\n".join(lines))
+
+
+def _footer(record: dict[str, Any], console: Console) -> None:
+    s = record["settings"]
+    console.print()
+    for name in ("high mean, low variance", "low mean, high variance"):
+        _say(console, f"{name.capitalize()}: {record['corners'][name]}.", "dim")
+    _say(
+        console,
+        f"Intervals ({s['level']:.0%}) are for models like these on items like these; SD of H is "
+        f"over models, item noise taken out. (bandwidth {s['bandwidth']:g}, seed {s['seed']}, "
+        f"{s['bootstrap']} resamples, benchharmony {record['version']})",
+        "dim",
+    )
