@@ -58,69 +58,70 @@ def _benchmark(entry: dict[str, Any], unicode: bool) -> RenderableType:
     return Group(*(Padding(p, (0, 0, 0, 0 if i < 2 else 2)) for i, p in enumerate(parts)))
 
 
-def _table(unicode: bool, first: str, width: int, columns: Sequence[str]) -> Table:
+def _table(unicode: bool, header: Sequence[str], rows: list[list[str]], what: str) -> Table:
+    """Return a table whose first column gives way where the terminal is too narrow."""
     table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(first, overflow="ellipsis", no_wrap=True, max_width=width)
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True, min_width=5)
+    shown_rows = rows[:_MOST_ROWS]
+    table.add_column(header[0], overflow="ellipsis", no_wrap=True)
+    for i, name in enumerate(header[1:], start=1):
+        widest = max([len(name), *(len(row[i]) for row in shown_rows)])
+        table.add_column(name, justify="right", no_wrap=True, min_width=widest)
+    for row in shown_rows:
+        table.add_row(*map(Text, row))
+    if len(rows) > _MOST_ROWS:
+        table.caption = f"{len(rows) - _MOST_ROWS} more {what} are not shown; --format json has all"
     return table
 
 
 def _models(entry: dict[str, Any], unicode: bool) -> Table:
-    columns = ["score", "pruned", "shift", "interval", "p", "H"]
-    if entry["strategy"] == "weights":
-        columns = ["score", "equal weights", "shift", "interval", "p"]
-    table = _table(unicode, "model", 22, columns)
-    for m in entry["models"][:_MOST_ROWS]:
+    weights = entry["strategy"] == "weights"
+    after = "equal weights" if weights else "pruned"
+    header = ["model", "score", after, "shift", "interval", "p", *([] if weights else ["H"])]
+    rows = []
+    for m in entry["models"]:
         e, w = m["effect"], m["post_stratified"]
-        name = Text(shown(m["model"], 40))
-        if entry["strategy"] == "weights":
-            table.add_row(
-                name, number(e["before"]), f"{w['score']:.3f} +- {w['standard_error']:.3f}",
-                _signed(w["shift"]), interval(w["shift_ci"]), _p(w["p_value"]),
-            )  # fmt: skip
-            continue
-        table.add_row(
-            name, number(e["before"]), number(e["after"]), _signed(e["shift"]),
-            interval(e["ci"]), _p(e["p_holm"]),
-            f"{number(m['before']['harmony'], 2)} to {number(m['after']['harmony'], 2)}",
-        )  # fmt: skip
-    _caption(table, len(entry["models"]), "models")
-    return table
+        row = [shown(m["model"], 40), number(e["before"])]
+        if weights:
+            row += [f"{w['score']:.3f} +- {w['standard_error']:.3f}", _signed(w["shift"])]
+            row += [interval(w["shift_ci"]), _p(w["p_value"])]
+        else:
+            h = (number(m[when]["harmony"], 2) for when in ("before", "after"))
+            row += [number(e["after"]), _signed(e["shift"]), interval(e["ci"]), _p(e["p_holm"])]
+            row += [" to ".join(h)]
+        rows.append(row)
+    return _table(unicode, header, rows, "models")
 
 
 def _curve(model: dict[str, Any], unicode: bool) -> Table:
-    table = _table(
-        unicode, "removed", 10,
-        ("score", "at random", "p", "same per subd.", "p", "H", "sizes"),
-    )  # fmt: skip
-    table.title = f"{shown(model['model'], 40)}: the curve"
-    table.title_justify = "left"
+    header = ["removed", "score", "at random", "p", "same per subd.", "p", "H", "sizes"]
+    rows = []
     wanted = 0.0
     for point in model["curve"]:
         if point["fraction"] < wanted - 0.02:
             continue
         wanted = round(point["fraction"] / _CURVE_STEP) * _CURVE_STEP + _CURVE_STEP
         v, e = point["values"], point["effect"]
-        table.add_row(
-            f"{point['fraction']:.0%}", number(v["score"]), _band(point["random"]["score"]),
-            _p(e["p_random"]), _band(point["within"]["score"]), _p(e["p_within"]),
-            number(v["harmony"], 2), number(v["size_evenness"], 2),
-        )  # fmt: skip
+        rows.append(
+            [
+                f"{point['fraction']:.0%}",
+                number(v["score"]),
+                _band(point["random"]["score"]),
+                _p(e["p_random"]),
+                _band(point["within"]["score"]),
+                _p(e["p_within"]),
+                number(v["harmony"], 2),
+                number(v["size_evenness"], 2),
+            ]
+        )
+    table = _table(unicode, header, rows, "points")
+    table.title = Text(f"{shown(model['model'], 40)}: the curve")
+    table.title_justify = "left"
     return table
 
 
 def _sizes(entry: dict[str, Any], unicode: bool) -> Table:
-    table = _table(unicode, "subdomain", 40, ("items", "kept"))
-    for s in entry["subdomains"][:_MOST_ROWS]:
-        table.add_row(Text(shown(s["label"], 60)), str(s["before"]), str(s["after"]))
-    _caption(table, len(entry["subdomains"]), "subdomains")
-    return table
-
-
-def _caption(table: Table, rows: int, what: str) -> None:
-    if rows > _MOST_ROWS:
-        table.caption = f"{rows - _MOST_ROWS} more {what} are not shown; --format json has all"
+    rows = [[shown(s["label"], 60), str(s["before"]), str(s["after"])] for s in entry["subdomains"]]
+    return _table(unicode, ["subdomain", "items", "kept"], rows, "subdomains")
 
 
 def _fragility(entry: dict[str, Any]) -> list[str]:
