@@ -1,5 +1,7 @@
 """HARMONY of an evaluation: the arrays' numbers, the warnings and the undefined cases."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,11 @@ def halves(first, second, n=100):
         scores=[first] * n + [second] * n,
         groups={"half": ["a"] * n + ["b"] * n},
     )
+
+
+def induced(evaluation, column):
+    """Return the labels of a column as if they had been induced."""
+    return replace(partition(evaluation, f"declared:{column}"), kind="predictive")
 
 
 def test_the_result_is_the_formula_on_the_subdomains():
@@ -86,11 +93,11 @@ def test_artefacts_see_a_partition_of_letters_and_not_one_of_topics():
         groups={"letter": letter, "topic": truth},
         texts=["word " * int(i) for i in rng.integers(1, 50, n)],
     )
-    by_letter = artefacts(with_options, partition(with_options, "declared:letter"))
+    by_letter = artefacts(with_options, induced(with_options, "letter"))
     flagged = {a.name for a in by_letter if a.flag}
     assert flagged == {"predicted_option"}
     assert "not topics" in next(a.warning for a in by_letter if a.flag)
-    by_topic = artefacts(with_options, partition(with_options, "declared:topic"))
+    by_topic = artefacts(with_options, induced(with_options, "topic"))
     assert {a.name for a in by_topic} == {"predicted_option", "correctness", "question_length"}
     assert not any(a.flag for a in by_topic if a.name != "correctness")
 
@@ -110,9 +117,9 @@ def test_confidence_and_option_counts_are_seen():
             "count": [2] * 200 + [3] * 200,
         },
     )
-    found = {a.name: a.ami for a in artefacts(made, partition(made, "declared:sure"))}
+    found = {a.name: a.ami for a in artefacts(made, induced(made, "sure"))}
     assert found["confidence"] > 0.5
-    found = {a.name: a.ami for a in artefacts(made, partition(made, "declared:count"))}
+    found = {a.name: a.ami for a in artefacts(made, induced(made, "count"))}
     assert found["n_options"] == pytest.approx(1)
 
 
@@ -124,3 +131,20 @@ def test_keywords_tell_subdomains_apart():
     assert "zebra" not in words[0]  # one odd item does not name a subdomain
     assert {"tax", "inflation"} <= set(words[1])
     assert keywords(["", "1 2"], np.array([0, 1])) == [(), ()]
+
+
+def test_a_declared_column_that_is_the_key_is_flagged_and_a_topic_is_not():
+    gold = np.arange(120) % 3
+    made = Evaluation.from_arrays(
+        benchmark="b",
+        model="m",
+        scores=np.arange(120) % 2,
+        gold=gold,
+        choices=[["a", "b", "c"]] * 120,
+        groups={"answer kind": gold, "topic": np.arange(120) // 40},
+    )
+    (key,) = artefacts(made, partition(made, "declared:answer kind"))
+    assert key.flag
+    assert "which option is right" in key.warning
+    (topic,) = artefacts(made, partition(made, "declared:topic"))
+    assert not topic.flag

@@ -18,6 +18,8 @@ from benchharmony.partition import Partition
 
 #: Adjusted mutual information from which a partition counts as an artefact of that variable.
 FLAG_AT = 0.2
+#: The same for a declared column and the right option, where only the key itself comes near 1.
+KEY_AT = 0.8
 _QUARTILES = (0.25, 0.5, 0.75)
 
 _WORDS = {
@@ -26,6 +28,7 @@ _WORDS = {
     "confidence": "how sure the model was",
     "n_options": "how many options an item has",
     "question_length": "how long the question is",
+    "right_option": "which option is right",
 }
 
 
@@ -36,7 +39,8 @@ class Artefact:
     Attributes
     ----------
     name : str
-        "predicted_option", "correctness", "confidence", "n_options" or "question_length".
+        "predicted_option", "correctness", "confidence", "n_options", "question_length" or
+        "right_option".
     ami : float
         Adjusted mutual information, at most 1; about 0 by chance.
     flag : bool
@@ -61,18 +65,28 @@ class Artefact:
 def artefacts(evaluation: Evaluation, partition: Partition) -> tuple[Artefact, ...]:
     """Return the diagnostics that the evaluation allows; none for a single subdomain.
 
-    A variable with one value only (every item has four options) is left out.
+    A variable with one value only (every item has four options) is left out. A declared partition
+    is not the model's doing, so it is only compared with the right option: a column of a log can
+    be the answer key under another name.
     """
     from sklearn.metrics import adjusted_mutual_info_score
 
     if partition.k < 2:
         return ()
+    if partition.is_induced:
+        variables, threshold = _variables(evaluation), FLAG_AT
+    else:
+        variables, threshold = _key(evaluation), KEY_AT
     found = []
-    for name, values in _variables(evaluation).items():
+    for name, values in variables.items():
         if len(np.unique(values)) > 1:
             ami = float(adjusted_mutual_info_score(values, partition.labels))
-            found.append(Artefact(name, ami, ami >= FLAG_AT))
+            found.append(Artefact(name, ami, ami >= threshold))
     return tuple(found)
+
+
+def _key(evaluation: Evaluation) -> dict[str, NDArray[np.int64]]:
+    return {} if evaluation.gold is None else {"right_option": evaluation.gold}
 
 
 def _variables(evaluation: Evaluation) -> dict[str, NDArray[np.int64]]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import adjusted_rand_score
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.metric import (
@@ -127,6 +126,8 @@ def _one(
     score: FloatArray, label: IntArray, refitted: ArrayLike, bandwidth: float, epsilon: float
 ) -> tuple[float, float, float, int]:
     # A subsample can leave a small subdomain empty; the rest are numbered anew.
+    from sklearn.metrics import adjusted_rand_score
+
     kept = np.unique(label, return_inverse=True)[1]
     fresh = np.asarray(refitted, dtype=np.int64)
     fixed = _adjusted(score, kept, bandwidth, epsilon)

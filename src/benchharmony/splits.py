@@ -16,7 +16,7 @@ from benchharmony.partition import Partition, partition
 
 if TYPE_CHECKING:
     from benchharmony.models import ModelInfo
-    from benchharmony.report.record import Settings
+    from benchharmony.report.settings import Settings
 
 #: Kinds that need all models of a benchmark.
 MANY_MODEL_KINDS = ("shared", "responses")

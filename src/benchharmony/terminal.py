@@ -19,10 +19,11 @@ def stdout_console() -> Console:
 
 
 def say(text: str) -> None:
-    """Print one line on stderr, made safe to show."""
+    """Print one line on stderr, made safe to show; an indent is kept."""
     from benchharmony.report.shown import shown
 
-    print(shown(text, 1000), file=sys.stderr)
+    indent = " " * (len(text) - len(text.lstrip(" ")))
+    print(f"{indent}{shown(text, 1000)}", file=sys.stderr)
 
 
 class Progress:

@@ -11,7 +11,7 @@ from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.landscape.record import Plan, landscape_record
 from benchharmony.models import ModelInfo, describe, read_models
-from benchharmony.report.record import Settings
+from benchharmony.report.settings import Settings
 
 if TYPE_CHECKING:
     from benchharmony.plots import Chart

@@ -25,7 +25,7 @@ from benchharmony.landscape.plane import leave_out, moments
 from benchharmony.landscape.sizes import common_size, correlations, matched
 from benchharmony.landscape.words import CORNERS, membership_warnings, verdict
 from benchharmony.models import ModelInfo
-from benchharmony.report.record import Settings
+from benchharmony.report.settings import Settings
 from benchharmony.splits import Split, split_all
 
 SCHEMA = "benchharmony/landscape/1"

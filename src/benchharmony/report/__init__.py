@@ -1,4 +1,7 @@
-"""Reports: from evaluations to one record, and from the record to every view."""
+"""Reports: from evaluations to one record, and from the record to every view.
+
+Imports of the maths and the views are inside the functions: ``import benchharmony`` stays quick.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any, Literal
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
-from benchharmony.report.record import Settings, document, record_of
+from benchharmony.report.settings import Settings
 
 __all__ = ["Report", "Settings", "report"]
 
@@ -83,6 +86,8 @@ def report(
     BenchharmonyError
         When there is no evaluation, or not one of them could be analysed.
     """
+    from benchharmony.report.record import document
+
     chosen = settings or Settings()
     if options:
         try:
@@ -108,6 +113,8 @@ def _records(
     jobs: int,
     progress: Callable[[str], None] | None,
 ) -> list[dict[str, Any]]:
+    from benchharmony.report.record import record_of
+
     if jobs > 1 and len(todo) > 1:
         from joblib import Parallel, delayed
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from benchharmony.errors import Problem
 from benchharmony.evaluation import Evaluation
 from benchharmony.readers import ReadResult, readers
 from benchharmony.report.shown import shown
@@ -24,10 +26,25 @@ def print_check(result: ReadResult, console: Console) -> None:
         _print_problems(evaluation, console)
     if result.unused:
         console.print(Text(f"Not used ({len(result.unused)}):", style="bold"))
-        for problem in result.unused:
-            console.print(Text(f"  {shown(problem, 600)}"))
+        for line in unused_lines(result.unused):
+            console.print(Text(f"  {line}"), soft_wrap=True)
     for note in result.notes:
         console.print(Text(f"Note: {shown(note, 600)}"))
+
+
+def unused_lines(unused: Sequence[Problem]) -> list[str]:
+    """Return what could not be used: files that share a reason under it, one to a line."""
+    by_reason: dict[str, list[Problem]] = {}
+    for problem in unused:
+        by_reason.setdefault(problem.reason, []).append(problem)
+    lines = []
+    for reason, problems in by_reason.items():
+        if len(problems) == 1:
+            lines.append(shown(problems[0], 600))
+        else:
+            lines.append(f"{len(problems)} files: {shown(reason, 600)}")
+            lines += [f"    {shown(p.path, 300)}" for p in problems]
+    return lines
 
 
 def print_formats(console: Console) -> None:

@@ -6,21 +6,20 @@ Views read only this. Every number that is undefined is None, with a warning tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from dataclasses import asdict, fields
+from typing import Any
 
 import numpy as np
 
 from benchharmony.artefacts import Artefact, artefacts
-from benchharmony.choice import MIN_SHARE, KRule
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.harmony import HarmonyResult, harmony
 from benchharmony.indices import Indices, decompose, indices
 from benchharmony.keywords import keywords
-from benchharmony.metric import BANDWIDTH, EPSILON
 from benchharmony.partition import Partition, partition
 from benchharmony.power import unseen_sentence
+from benchharmony.report.settings import Settings
 from benchharmony.report.sureness import (
     Draws,
     Sureness,
@@ -38,58 +37,6 @@ SCHEMA = "benchharmony/report/1"
 EXAMPLES = 5
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Every parameter of a report, recorded in its output.
-
-    Attributes
-    ----------
-    partition : str
-        "auto", "predictive", "declared:COLUMN" or "options".
-    positions : str or None
-        Which predictive distributions to compare.
-    tau : float or "median"
-        Scale of the similarity, per nat.
-    bandwidth, epsilon : float
-        b of the masses; eps inside the logarithm.
-    k, k_min, k_max : int
-        Fixed number of subdomains, or the range it is chosen from.
-    k_rule : str
-        "silhouette", "eigengap" or "stability".
-    min_share : float
-        Guard against small subdomains; 0 is off.
-    seed : int
-        Of everything random.
-    bootstrap, permutations, refit : int
-        Draws for the intervals, the nulls and the partition noise; 0 leaves them out.
-    level : float
-        Of the intervals, in (0, 1).
-    score : str or None
-        Metric of the logs to use; each log's own default where None.
-    """
-
-    partition: str = "auto"
-    positions: str | None = None
-    tau: float | Literal["median"] = "median"
-    bandwidth: float = BANDWIDTH
-    epsilon: float = EPSILON
-    k: int | None = None
-    k_min: int = 2
-    k_max: int = 20
-    k_rule: KRule = "silhouette"
-    min_share: float = MIN_SHARE
-    seed: int = 0
-    bootstrap: int = 2000
-    permutations: int = 2000
-    refit: int = 0
-    level: float = 0.95
-    score: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON values."""
-        return asdict(self)
-
-
 def record_of(evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
     """Compute everything about one evaluation and return its record.
 
@@ -101,7 +48,7 @@ def record_of(evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
         result = harmony(evaluation, split, bandwidth=settings.bandwidth, epsilon=settings.epsilon)
     except BenchharmonyError as error:
         return _failed(evaluation, str(error))
-    found = artefacts(evaluation, split) if split.is_induced else ()
+    found = artefacts(evaluation, split)
     draws = Draws(
         settings.bootstrap, settings.permutations, settings.refit, settings.level, settings.seed
     )

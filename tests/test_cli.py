@@ -1,0 +1,186 @@
+"""The command line: streams, exit codes, worded errors, nothing half-written."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchharmony.cli import main
+from planted import planted
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for seed, name in enumerate(("a", "b")):
+        evaluation, _ = planted(seed=seed, sizes=(60, 50, 40))
+        evaluation.take(np.arange(150)).save(folder / f"{name}.parquet")
+    return folder
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def table(path: Path, rows: int = 40, score=lambda i: i % 2) -> str:
+    lines = [f"{i},{score(i)},{'ab'[i % 4 // 2]}" for i in range(rows)]
+    return write(path, "\n".join(["id,score,subject", *lines, ""]))
+
+
+def test_report_prints_results_on_stdout_only(saved, capsys):
+    assert main(["report", str(saved)]) == 0
+    out, err = capsys.readouterr()
+    assert "planted" in out
+    assert err == ""
+
+
+def test_json_is_one_document_on_stdout(saved, capsys):
+    assert main(["report", str(saved / "a.parquet"), "--format", "json", "--k", "3"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "benchharmony/report/1"
+    assert document["settings"]["k"] == 3
+    assert document["evaluations"][0]["source"]["files"] == [str(saved / "a.parquet")]
+
+
+def test_output_goes_to_a_file_and_leaves_no_other(saved, tmp_path, capsys):
+    target = tmp_path / "new" / "report.csv"
+    assert main(["report", str(saved), "--format", "csv", "-o", str(target)]) == 0
+    assert target.read_text().startswith("benchmark,model,n_items")
+    assert [p.name for p in target.parent.iterdir()] == ["report.csv"]
+    assert capsys.readouterr().out == ""
+
+
+def test_fail_under(saved, capsys):
+    source = str(saved / "a.parquet")
+    assert main(["report", source, "--fail-under", "0"]) == 0
+    assert main(["report", source, "--fail-under", "1", "--format", "csv"]) == 1
+    assert "--fail-under 1: planted / model: HARMONY is 0." in capsys.readouterr().err
+
+
+def test_fail_under_counts_undefined_as_not_met(tmp_path, capsys):
+    source = table(tmp_path / "few.csv", rows=10)
+    assert main(["report", source, "--fail-under", "0.1"]) == 1
+    assert "undefined" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("empty.jsonl", "", "empty.jsonl: the file is empty"),
+        ("head.csv", "id,score,subject\n", "a header but no rows"),
+        ("prose.csv", "only prose, no log\n", "prose.csv"),
+        ("cut.json", '{"results": {"mmlu": ', "cut.json"),
+    ],
+)
+def test_unusable_files_are_worded_and_exit_with_2(tmp_path, capsys, name, text, message):
+    assert main(["report", write(tmp_path / name, text)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["report", "nowhere.jsonl"], "nowhere.jsonl: no such file or directory"),
+        (["report", "{t}", "--column", "score"], "--column takes ROLE=NAME"),
+        (["report", "{t}", "--column", "score=points"], "points"),
+        (["report", "{t}", "--score", "f1"], "no metric 'f1'"),
+        (["report", "{t}", "--partition", "declared:area"], "no declared column 'area'"),
+        (["report", "{t}", "--partition", "predictive"], "no predictive distributions"),
+        (["report", "{t}", "--k-min", "9", "--k-max", "3"], "k range"),
+        (["report", "{t}", "--bandwidth", "0"], "bandwidth"),
+        (["report", "{t}", "--items", "none.jsonl"], "none.jsonl: no such file"),
+    ],
+)
+def test_bad_usage_is_worded_and_exits_with_2(tmp_path, capsys, arguments, message):
+    source = table(tmp_path / "t.csv")
+    assert main([a.format(t=source) for a in arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_bad_flag_value_exits_with_2(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["report", "x", "--tau", "big"])
+    assert stop.value.code == 2
+    assert "a number or 'median'" in capsys.readouterr().err
+
+
+def test_files_that_cannot_be_used_are_named_and_the_others_reported(tmp_path, capsys):
+    table(tmp_path / "good.csv")
+    write(tmp_path / "bad.jsonl", "")
+    assert main(["report", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert "bad.jsonl: the file is empty" in err
+    assert "40 items" in out
+
+
+def test_all_correct_and_one_item_logs(tmp_path, capsys):
+    assert main(["report", table(tmp_path / "all.csv", score=lambda i: 1)]) == 0
+    assert "same score" in capsys.readouterr().out
+    assert main(["report", table(tmp_path / "one.csv", rows=1)]) == 0
+    assert "fewer than 20 items" in capsys.readouterr().out
+
+
+def test_check_tells_what_is_there_without_maths(saved, tmp_path, capsys):
+    table(tmp_path / "t.csv")
+    assert main(["check", str(saved), str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "planted / model: 150 items" in out
+    assert "distributions item" in out
+    assert "columns subject" in out
+
+
+def test_items_join_texts_by_id(saved, tmp_path, capsys):
+    lines = [json.dumps({"id": str(i), "question": f"topic{i // 60} word"}) for i in range(150)]
+    items = write(tmp_path / "items.jsonl", "\n".join(lines))
+    source = str(saved / "a.parquet")
+    assert main(["report", source, "--items", items, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["evaluations"][0]["subdomains"][0]["keywords"]
+    other = write(tmp_path / "other.jsonl", '{"id": "zzz", "question": "what"}')
+    assert main(["report", source, "--items", other]) == 2
+    assert "none of its 150 item ids" in capsys.readouterr().err
+
+
+def test_demo_writes_what_it_says(tmp_path, capsys):
+    assert main(["demo", "-o", str(tmp_path / "out")]) == 0
+    out = capsys.readouterr().out
+    for name in ("report.json", "report.csv", "report.md", "report.txt"):
+        assert name in out
+        assert (tmp_path / "out" / name).stat().st_size > 1000
+    document = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert len({e["model"] for e in document["evaluations"]}) == 18
+
+
+def test_formats_and_version(capsys):
+    assert main(["formats"]) == 0
+    assert "lm-eval" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+
+
+def test_core_imports_without_extras_and_quickly():
+    code = (
+        "import sys, time; start = time.perf_counter(); import benchharmony; "
+        "took = time.perf_counter() - start; "
+        "heavy = {'torch', 'transformers', 'lm_eval', 'inspect_ai', 'ray', 'dask', 'altair', "
+        "'pandas', 'polars', 'sklearn'} & set(sys.modules); print(took, sorted(heavy))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    _, _, heavy = out.stdout.strip().partition(" ")
+    assert heavy == "[]"
+
+
+def test_module_entry_point():
+    out = subprocess.run(
+        [sys.executable, "-m", "benchharmony", "report", "nowhere"], capture_output=True, text=True
+    )
+    assert out.returncode == 2
+    assert out.stderr.strip() == "benchharmony: nowhere: no such file or directory"
