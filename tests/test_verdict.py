@@ -60,6 +60,10 @@ def test_low_agreement_without_rejection_cannot_tell():
     assert label(agreement=0.7, agreement_interval=(0.4, 1.0), p_value=0.2) == v.TOO_FEW
 
 
+def test_low_agreement_that_may_be_high_cannot_tell():
+    assert label(agreement=0.7, agreement_interval=(0.4, 0.95), p_value=0.001) == v.TOO_FEW
+
+
 def test_an_interval_that_reaches_low_cannot_tell():
     assert label(agreement=0.85, agreement_interval=(0.5, 1.0)) == v.TOO_FEW
 

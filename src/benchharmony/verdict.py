@@ -5,7 +5,8 @@ The rules, in order (thresholds in :class:`Thresholds`; error rates in docs/unce
 1. Fewer than two subdomains: *undefined*.
 2. The partition mirrors an artefact (the predicted letter, say): *artefact partition*.
 3. Too few items, or too many of them in tiny subdomains: *cannot tell*.
-4. Agreement (posterior median) under ``agreement`` and same-size null rejected: *uneven*.
+4. Agreement (posterior median) under ``agreement``, its interval not above ``agreement_high``,
+   and the same-size null rejected: *uneven*.
 5. Agreement over it, and its interval not below ``agreement_low``: *representative*, or
    *representative with exceptions* where single subdomains clearly stand apart.
 6. Otherwise *cannot tell*.
@@ -55,6 +56,8 @@ class Thresholds:
         Agreement of at least this is even: 0.78 is that of deviations of half a bandwidth.
     agreement_low : float
         The interval of agreement may not reach below this in a representative evaluation.
+    agreement_high : float
+        Nor above this in an uneven one.
     alpha : float
         Level of the null's test.
     items : int
@@ -73,6 +76,7 @@ class Thresholds:
 
     agreement: float = 0.78
     agreement_low: float = 0.6
+    agreement_high: float = 0.9
     alpha: float = 0.05
     items: int = 30
     tiny: int = 5
@@ -217,7 +221,8 @@ def _ruling(e: Evidence, limits: Thresholds) -> tuple[str, str]:
         )
     low, high = e.agreement_interval
     measured = f"agreement {e.agreement:.2f}, interval {low:.2f} to {high:.2f}"
-    if e.agreement < limits.agreement and e.p_value <= limits.alpha:
+    clear = e.p_value <= limits.alpha and high <= limits.agreement_high
+    if e.agreement < limits.agreement and clear:
         return UNEVEN, (
             f"The score differs between subdomains by more than chance ({measured}, "
             f"p = {e.p_value:.2g}): the average does not stand for the whole."
