@@ -97,7 +97,7 @@ def induce(view: Predictive, tau: Tau, choice: Choice, engine: Engine = "auto") 
         why = f"only {distinct} distinct predictive distributions among {n} items"
         return Induced(nothing, undefined=why)
     with Workers() as workers:
-        found = reach(view.take(items.first), items.counts, tau, engine, workers)
+        found = reach(view.take(items.first), items.counts, tau, engine, workers, choice.seed)
         made = sweep(found.kernel, items.counts, ks, seed=choice.seed)
         chosen, unguarded, undefined = choose_k(made, found.kernel, items.counts, choice)
         labels = np.zeros(distinct, dtype=np.int64) if chosen is None else made.labels[chosen]

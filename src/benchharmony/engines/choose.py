@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchharmony.engines.dense import Dense, filled, to_similarity
 from benchharmony.engines.kernel import Floats, Kernel
-from benchharmony.engines.median import tau_of_matrix
-from benchharmony.engines.tiles import EXACT_ITEMS, dtype_for, tiles_of
+from benchharmony.engines.low_rank import MOST_RANK, NotLowRankError, low_rank
+from benchharmony.engines.matrix_free import MatrixFree
+from benchharmony.engines.median import tau_of_matrix, tau_of_sample
+from benchharmony.engines.memory import available
+from benchharmony.engines.tiles import EXACT_ITEMS, Tiles, dtype_for, tiles_of
 from benchharmony.engines.workers import Workers
 from benchharmony.errors import BenchharmonyError
 from benchharmony.predictive import Predictive
@@ -20,6 +23,13 @@ from benchharmony.similarity import MedianTau, jeffreys
 Tau = float | Literal["median"]
 Engine = Literal["auto", "dense", "matrix-free", "low-rank"]
 Counts = NDArray[np.int64]
+
+#: Up to this many distinct items "auto" holds S whole: exact, in 256 MiB at most.
+DENSE_ITEMS = 8192
+#: Up to this many "auto" computes S again for every product: hours of work.
+MATRIX_FREE_ITEMS = 200_000
+#: Share of the free memory that S or its factors may take.
+_SHARE = 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +41,83 @@ class Reached:
     notes: tuple[str, ...] = ()
 
 
-def reach(view: Predictive, counts: Counts, tau: Tau, engine: Engine, workers: Workers) -> Reached:
-    """Return the similarity of distinct items through an engine."""
+def reach(
+    view: Predictive, counts: Counts, tau: Tau, engine: Engine, workers: Workers, seed: int = 0
+) -> Reached:
+    """Return the similarity of distinct items through an engine.
+
+    Parameters
+    ----------
+    view : Predictive
+        Of n distinct items, in canonical order.
+    counts : ndarray of int64, shape (n,)
+        Items that each stands for.
+    tau : float or "median"
+        Per nat; the median rule is exact with the dense engine and for few items, otherwise from
+        a sample of pairs.
+    engine : {"auto", "dense", "matrix-free", "low-rank"}
+        "auto" is dense for up to 8,192 items, then low-rank where its error allows, then dense or
+        matrix-free by memory.
+    workers : Workers
+        Threads.
+    seed : int
+        Of the landmarks.
+
+    Raises
+    ------
+    BenchharmonyError
+        When the engine asked for cannot do it, with what can.
+    """
+    if engine not in get_args(Engine):
+        raise BenchharmonyError(f"unknown engine {engine!r}; choose {', '.join(get_args(Engine))}")
     fixed = None if tau == "median" else _checked(float(tau))
-    return _dense(view, counts, fixed, workers)
+    if engine == "dense" or (engine == "auto" and len(view) <= DENSE_ITEMS):
+        return _dense(view, counts, fixed, workers)
+    tiles = tiles_of(view, dtype_for(view, fixed))
+    rule = MedianTau(fixed, None) if fixed else tau_of_sample(tiles, counts, workers)
+    notes = (rule.note,) if rule.note else ()
+    if engine == "matrix-free":
+        return _matrix_free(tiles, view, rule.value, workers, notes)
+    try:
+        most = min(MOST_RANK, max(32, int(_SHARE * available() / (len(view) * 4))))
+        kernel = low_rank(tiles, rule.value, seed=seed, workers=workers, most_rank=most)
+        return Reached(kernel, rule.value, notes)
+    except NotLowRankError as error:
+        if engine == "low-rank":
+            raise BenchharmonyError(
+                f"the low-rank engine cannot be used here: {error}; "
+                "use --engine auto, dense or matrix-free, or a smaller --tau"
+            ) from None
+        notes = (*notes, f"the low-rank engine was not used: {error}")
+    return _exact(tiles, view, counts, fixed, rule.value, workers, notes)
+
+
+def _exact(
+    tiles: Tiles,
+    view: Predictive,
+    counts: Counts,
+    fixed: float | None,
+    tau: float,
+    workers: Workers,
+    notes: tuple[str, ...],
+) -> Reached:
+    """Return S held whole where memory allows, else computed when needed."""
+    n = len(view)
+    if n * n * dtype_for(view, fixed).itemsize <= _SHARE * available():
+        found = _dense(view, counts, fixed, workers)
+        return replace(found, notes=(*found.notes, *notes))
+    if n > MATRIX_FREE_ITEMS:
+        raise BenchharmonyError(
+            f"{n:,} distinct items are too many for an exact similarity, and {notes[-1]}; use a "
+            "smaller --tau, a sample of the items, or --engine matrix-free and much time"
+        )
+    return _matrix_free(tiles, view, tau, workers, notes)
+
+
+def _matrix_free(
+    tiles: Tiles, view: Predictive, tau: float, workers: Workers, notes: tuple[str, ...]
+) -> Reached:
+    return Reached(MatrixFree(tiles, tau, dtype_for(view, tau), workers), tau, notes)
 
 
 def _checked(tau: float) -> float:
@@ -45,6 +128,12 @@ def _checked(tau: float) -> float:
 
 def _dense(view: Predictive, counts: Counts, tau: float | None, workers: Workers) -> Reached:
     dtype = dtype_for(view, tau)
+    need, there = len(view) ** 2 * dtype.itemsize, available()
+    if need > there:
+        raise BenchharmonyError(
+            f"{len(view):,} distinct items need {need / 2**30:.1f} GiB with the dense engine and "
+            f"{there / 2**30:.1f} GiB are free; use --engine auto"
+        )
     if len(view) <= EXACT_ITEMS:
         j: Floats = jeffreys(view)
     else:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from benchharmony.engines.eigen import largest
-from benchharmony.engines.kernel import Columns, Floats, product
+from benchharmony.engines.kernel import Columns, Floats, Kernel, product
 from benchharmony.engines.tiles import Tiles
 from benchharmony.engines.workers import Workers, blocks
 
@@ -66,13 +66,20 @@ class Dense:
             np.fill_diagonal(whole, shift)
             values, vectors = linalg.eigh(whole, subset_by_index=[n - m, n - 1])
             return values[::-1].astype(np.float64), vectors[:, ::-1]
-        scale, shift = (x.astype(self.dtype)[:, None] for x in (scale, shift))
+        return iterated(self, scale, shift, m, seed)
 
-        def operator(block: Floats) -> Floats:
-            out: Floats = scale * product(self, scale * block) + shift * block
-            return out
 
-        return largest(operator, n, m, seed, self.dtype)
+def iterated(
+    kernel: Kernel, scale: Floats, shift: Floats, m: int, seed: int
+) -> tuple[NDArray[np.float64], Floats]:
+    """Return the m largest eigenpairs of ``scale S scale + shift`` from products with S."""
+    scale, shift = (x.astype(kernel.dtype)[:, None] for x in (scale, shift))
+
+    def operator(block: Floats) -> Floats:
+        out: Floats = scale * product(kernel, scale * block) + shift * block
+        return out
+
+    return largest(operator, len(kernel), m, seed, kernel.dtype)
 
 
 def filled(tiles: Tiles, tau: float | None, dtype: np.dtype[Any], workers: Workers) -> Floats:

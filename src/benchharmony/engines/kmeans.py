@@ -1,9 +1,12 @@
 """k-means of an embedding for many k, in matrix products over all starts at once.
 
-Ten k-means++ starts (Arthur, Vassilvitskii 2007) run a few rounds on a small sample; the best of
-them converge on the fitting rows; every row then takes its nearest centre (Lloyd 1982). Above
-:data:`FIT_ROWS` rows the fitting rows are a weighted sample in which far rows are as likely as
-they weigh in the cost (Bachem, Lucic, Krause 2018), so that a rare group is not missed.
+Ten k-means++ starts (Arthur, Vassilvitskii 2007) converge on a sample of the rows; the best of
+them go on with the fitting rows; every row then takes its nearest centre (Lloyd 1982). Samples are
+weighted, and far rows are as likely in them as they weigh in the cost (Bachem, Lucic, Krause
+2018), so that a rare group is not missed.
+
+Every draw is the row of largest score plus a noise that belongs to the row: an embedding that
+differs in its last digits, as those of two engines do, leads to the same draws.
 """
 
 from __future__ import annotations
@@ -24,8 +27,8 @@ Labels = NDArray[np.int64]
 STARTS = 10
 #: Rows that centres are fitted on, and rows that the starts are tried on.
 FIT_ROWS, TRY_ROWS = 20_000, 1_000
-_TRY_ROUNDS, _FINALISTS, _MOST_ROUNDS = 4, 3, 100
-_STILL = 1e-4  # of the mean variance: scikit-learn's tolerance
+_FINALISTS, _MOST_ROUNDS = 2, 100
+_STILL = 1e-6  # of the mean variance, for the squared moves of the centres
 _COLUMNS, _ROWS = 4096, 1 << 14
 
 
@@ -66,15 +69,17 @@ def kmeans_by_k(
     points, weights = _scaled(embedding), counts.astype(embedding.dtype)
     fit = _sample(points, weights, FIT_ROWS, seed)
     tried = _sample(*fit, TRY_ROWS, seed + 1)
+    noise = np.random.default_rng([seed, 2]).gumbel(size=(max(ks), STARTS, len(tried[0])))
+    noise = noise.astype(points.dtype)
 
     def centres(k: int) -> Floats:
-        rng = np.random.default_rng([seed, k])
         small = _Points.of(np.ascontiguousarray(tried[0][:, :k]), tried[1])
-        whole = _Points.of(np.ascontiguousarray(fit[0][:, :k]), fit[1])
-        found, cost = _lloyd(small, _plus_plus(small, k, rng), _TRY_ROUNDS)
-        best = np.argsort(cost, kind="stable")[:_FINALISTS]
-        found, cost = _lloyd(whole, found[best], _MOST_ROUNDS)
-        winner: Floats = found[int(np.argmin(cost))]
+        found, cost = _lloyd(small, _plus_plus(small, k, noise))
+        found = found[np.argsort(cost, kind="stable")[:_FINALISTS]]
+        if len(fit[0]) > len(tried[0]):
+            whole = _Points.of(np.ascontiguousarray(fit[0][:, :k]), fit[1])
+            found, cost = _lloyd(whole, found)
+        winner: Floats = found[int(np.argmin(cost[: len(found)]))]
         return winner
 
     hardest_first = sorted(ks, reverse=True)
@@ -96,6 +101,7 @@ def _scaled(embedding: Floats) -> Floats:
 
 
 def _sample(points: Floats, weights: Floats, size: int, seed: int) -> tuple[Floats, Floats]:
+    """Return some rows and their weights by priority sampling (Duffield, Lund, Thorup 2007)."""
     n = len(points)
     if n <= size:
         return points, weights
@@ -106,39 +112,37 @@ def _sample(points: Floats, weights: Floats, size: int, seed: int) -> tuple[Floa
         spread[part] = np.square(points[part] - mean, dtype=np.float64).sum(axis=1)
     spread *= weights
     chance = 0.5 * weights / total + 0.5 * spread / max(float(spread.sum()), 1e-300)
-    ladder = np.cumsum(chance)
-    places = (np.arange(size) + np.random.default_rng(seed).random(size)) / size * ladder[-1]
-    drawn, times = np.unique(np.searchsorted(ladder, places).clip(0, n - 1), return_counts=True)
-    heavier = times * weights[drawn] / (size * chance[drawn])
+    priority = chance / (1.0 - np.random.default_rng(seed).random(n))
+    top = np.argpartition(priority, n - size - 1)
+    threshold, drawn = priority[top[n - size - 1]], np.sort(top[n - size :])
+    heavier = weights[drawn] * np.maximum(threshold / chance[drawn], 1.0)
     return np.ascontiguousarray(points[drawn]), heavier.astype(points.dtype)
 
 
-def _plus_plus(points: _Points, k: int, rng: np.random.Generator) -> Floats:
+def _plus_plus(points: _Points, k: int, noise: Floats) -> Floats:
     """Return k-means++ centres of every start, shape (STARTS, k, d)."""
-    rows, weights = points.rows, points.weights
+    rows = points.rows
     norms = np.square(rows).sum(axis=1)
+    log_weights = np.log(points.weights)
     chosen = np.empty((STARTS, k), dtype=np.int64)
-    draws = rng.random((k, STARTS))
-    ladder = np.cumsum(weights, dtype=np.float64)
-    chosen[:, 0] = np.searchsorted(ladder, draws[0] * ladder[-1]).clip(0, len(rows) - 1)
+    chosen[:, 0] = (log_weights + noise[0]).argmax(axis=1)
     nearest = np.full((STARTS, len(rows)), np.inf, dtype=rows.dtype)
+    tiny = np.finfo(rows.dtype).tiny
     for step in range(1, k):
         last = chosen[:, step - 1]
         distance = norms - 2 * (rows[last] @ rows.T) + norms[last, None]
-        np.minimum(nearest, np.maximum(distance, 0), out=nearest)
-        nearest[np.arange(STARTS), last] = 0
-        ladders = np.cumsum(nearest * weights, axis=1, dtype=np.float64)
-        for start, (ladder, draw) in enumerate(zip(ladders, draws[step], strict=True)):
-            chosen[start, step] = min(np.searchsorted(ladder, draw * ladder[-1]), len(rows) - 1)
+        np.minimum(nearest, distance, out=nearest)
+        score = np.log(np.maximum(nearest, tiny)) + log_weights + noise[step]
+        chosen[:, step] = score.argmax(axis=1)
     return rows[chosen]
 
 
-def _lloyd(points: _Points, centres: Floats, rounds: int) -> tuple[Floats, Floats]:
+def _lloyd(points: _Points, centres: Floats) -> tuple[Floats, Floats]:
     """Return centres moved by Lloyd's rounds, shape (s, k, d), and the costs, up to a constant."""
     spread = np.var(points.rows, axis=0).mean()
     centres, cost = centres.copy(), np.zeros(len(centres), dtype=np.float64)
     moving = np.arange(len(centres))
-    for _ in range(rounds):
+    for _ in range(_MOST_ROUNDS):
         sums, gain = _assigned(points, centres[moving])
         full = sums[..., -1] > 0
         moved = centres[moving]

@@ -7,7 +7,6 @@ duplicates of a row are pairs at divergence 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ Counts = NDArray[np.int64]
 #: Up to this many entries of J are simply sorted.
 _SORTED = 1 << 20
 #: Entries that say where the median must lie, and pairs that stand for all.
-_LOOKED_AT, PAIRS = 1 << 16, 1 << 22
+_LOOKED_AT, PAIRS = 1 << 16, 1 << 20
 _SAMPLE_ROWS = 4096
 _PANEL = 256
 
@@ -62,9 +61,14 @@ def tau_of_sample(tiles: Tiles, counts: Counts, workers: Workers) -> MedianTau:
     steps = range(1, min(-(-PAIRS // r), n - 1) + 1)
 
     def along(step: int) -> tuple[Floats, Floats]:
-        a, b = np.arange(r), (np.arange(r) + step) % n
-        j = np.einsum("ij,ij->i", tiles.left(a), tiles.right(b))
-        return np.maximum(j, 0), (counts[a] * counts[b]).astype(np.float64)
+        whole = min(r, n - step)  # the rows whose partner does not wrap around
+        turns = [
+            (slice(0, whole), slice(step, step + whole)),
+            (slice(whole, r), slice(0, r - whole)),
+        ]
+        j = [np.einsum("ij,ij->i", tiles.left(a), tiles.right(b)) for a, b in turns]
+        weights = [(counts[a] * counts[b]).astype(np.float64) for a, b in turns]
+        return np.maximum(np.concatenate(j), 0), np.concatenate(weights)
 
     found = workers.run(along, steps)
     values, weights = (np.concatenate(x) for x in zip(*found, strict=True))
@@ -78,7 +82,7 @@ def _off_diagonal(j: Floats, counts: Counts) -> tuple[Floats, Floats]:
 
 def _from_sorted(values: Floats, weights: Floats, tally: _Tally) -> MedianTau:
     """Return tau where the values stand for all pairs of different rows."""
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     values, weights = values[order], weights[order]
     ladder = np.cumsum(weights)
     scale = ladder[-1] / tally.distinct
@@ -134,8 +138,3 @@ def _within(j: Floats, counts: Counts, tally: _Tally, workers: Workers) -> float
         return float(values[places].mean(dtype=np.float64))
     order = np.argsort(values, kind="stable")
     return _at(values[order], base + np.cumsum(parts[order]), target)
-
-
-def describe(count: Any) -> str:
-    """Return the note of a tau that a sample of pairs gave."""
-    return f"tau: the median is that of {count:,} random pairs of items"

@@ -53,8 +53,7 @@ def mean_similarity_to_own(kernel: Kernel, counts: NDArray[np.int64], labels: La
 
 
 def _weighted_sizes(labels: Labels, counts: NDArray[np.int64]) -> FloatArray:
-    sizes: FloatArray = np.bincount(labels, counts.astype(np.float64))
-    return sizes
+    return np.bincount(labels, counts.astype(np.float64)).astype(np.float64)
 
 
 def _total(sums: Floats, lab: Labels, size: FloatArray, counts: NDArray[np.int64]) -> float:

@@ -1,0 +1,200 @@
+"""The low-rank engine: S from landmark items, every product in O(n r), nothing n by n.
+
+Nystrom's approximation (Williams, Seeger 2001) with an indefinite core: ``exp(-tau/2 J)`` is not
+positive definite, so the core keeps the signs of its eigenvalues, ``S = F diag(sign) F'``.
+The error is estimated on pairs of other items, and :func:`low_rank` refuses where it is too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchharmony.engines.kernel import Columns, Floats
+from benchharmony.engines.landmarks import landmarks
+from benchharmony.engines.tiles import Tiles
+from benchharmony.engines.workers import Workers, blocks
+
+FloatArray = NDArray[np.float64]
+T = TypeVar("T")
+
+#: Eigenvalues of the core under this share of the largest are left out.
+CUT = 1e-5
+#: Largest rank, and largest error of S over pairs relative to the size of S, that are accepted.
+MOST_RANK, TOLERATED = 256, 0.01
+#: Items on whose pairs the error is estimated.
+_PROBES = 768
+_BUILD, _PANEL = 1024, 8192
+
+
+class NotLowRankError(Exception):
+    """The similarity is not low-rank enough; the message says what was found."""
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    """Similarity as a product of factors (:class:`benchharmony.engines.kernel.Kernel`).
+
+    Attributes
+    ----------
+    factors : ndarray of float32, shape (n, r)
+        F.
+    signs : ndarray of float32, shape (r,)
+        Of the core's eigenvalues.
+    own : ndarray of float32, shape (n,)
+        The approximated diagonal, which products leave out.
+    """
+
+    factors: Floats
+    signs: Floats
+    own: Floats
+    workers: Workers
+    error: float | None
+    engine: str = "low-rank"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the products."""
+        return self.factors.dtype
+
+    def __len__(self) -> int:
+        return len(self.factors)
+
+    def apply(self, right: Columns, use: Callable[[slice, Floats], T]) -> list[T]:
+        """Return ``use(rows, (S @ right)[rows])`` for each panel of rows, in order."""
+        core = self._sum(lambda rows: self.factors[rows].T @ right[rows])
+        core = (self.signs[:, None] * core).astype(self.dtype)
+
+        def panel(rows: slice) -> T:
+            out = self.factors[rows] @ core
+            out -= self.own[rows, None] * right[rows]
+            return use(rows, out)
+
+        return self.workers.run(panel, blocks(len(self), _PANEL))
+
+    def subset(self, rows: NDArray[np.int64]) -> LowRank:
+        """Return the similarity of some of the items."""
+        return LowRank(self.factors[rows], self.signs, self.own[rows], self.workers, self.error)
+
+    def eigenpairs(
+        self, scale: Floats, shift: Floats, m: int, seed: int
+    ) -> tuple[FloatArray, Floats]:
+        """Return the m largest eigenpairs of ``scale S scale + shift``, fewer where r is less.
+
+        Rayleigh-Ritz in the span of the scaled factors, G sign G' + D. An eigenvector is
+        ``(value - D)^-1 G sign G' vector``, which brings in the diagonal D that the span lacks.
+        """
+        rest = (shift - scale**2 * self.own).astype(self.dtype)[:, None]
+        scale = scale.astype(self.dtype)[:, None]
+
+        def scaled(rows: slice) -> Floats:
+            out: Floats = scale[rows] * self.factors[rows]
+            return out
+
+        gram = self._sum(lambda rows: _gram(scaled(rows), np.ones((1, 1), dtype=self.dtype)))
+        diagonal = self._sum(lambda rows: _gram(scaled(rows), rest[rows]))
+        values, turn = _ritz(gram, self.signs.astype(np.float64), diagonal, m)
+        plain = turn.astype(self.dtype)
+        through = (self.signs[:, None] * (gram @ turn)).astype(self.dtype)
+        out = np.empty((len(self), len(values)), dtype=self.dtype)
+
+        def fill(rows: slice) -> None:
+            some, gap = scaled(rows), values.astype(self.dtype) - rest[rows]
+            near = np.abs(rest[rows]) > np.abs(values) / 2
+            out[rows] = np.divide(some @ through, gap, where=~near, out=np.zeros_like(gap))
+            if near.any():
+                out[rows][near] = (some @ plain)[near]
+
+        self.workers.run(fill, blocks(len(self), _PANEL))
+        return values, out
+
+    def _sum(self, of: Callable[[slice], Floats]) -> FloatArray:
+        total: Any = 0.0
+        for part in self.workers.each(of, blocks(len(self), _PANEL)):
+            total = total + part.astype(np.float64)
+        return np.asarray(total)
+
+
+def low_rank(
+    tiles: Tiles, tau: float, *, seed: int, workers: Workers, most_rank: int = MOST_RANK
+) -> LowRank:
+    """Return the similarity through landmarks.
+
+    Raises
+    ------
+    NotLowRankError
+        When the rank or the estimated error is too large.
+    """
+    places = landmarks(tiles, tau, seed, workers)
+    project, signs = _projection(tiles, places, tau, most_rank)
+    n, rank = len(tiles), len(signs)
+    factors = np.empty((n, rank), dtype=np.float32)
+    own = np.empty(n, dtype=np.float32)
+
+    def build(rows: slice) -> None:
+        part = tiles.similarity(rows, places, tau).astype(np.float32, copy=False) @ project
+        factors[rows] = part
+        own[rows] = np.square(part) @ signs
+
+    workers.run(build, blocks(n, _BUILD))
+    error, relative = _error(tiles, tau, factors, signs)
+    if not relative <= TOLERATED:
+        raise NotLowRankError(
+            f"the error of S over pairs would be {relative:.1%} of its size, more than "
+            f"{TOLERATED:.0%}, with {rank} factors of {len(places)} landmark items"
+        )
+    return LowRank(factors, signs, own, workers, error)
+
+
+def _projection(
+    tiles: Tiles, places: NDArray[np.int64], tau: float, most_rank: int
+) -> tuple[Floats, Floats]:
+    """Return what turns similarities to landmarks into factors, and the signs of the factors."""
+    core = tiles.similarity(places, places, tau).astype(np.float64)
+    values, vectors = np.linalg.eigh((core + core.T) / 2)
+    size = np.abs(values)
+    kept = np.flatnonzero(size > CUT * size.max())
+    if len(kept) > most_rank and len(places) > most_rank:
+        if np.square(size[kept]).sum() - np.square(np.sort(size)[-most_rank:]).sum() > (
+            TOLERATED**2 * np.square(size).sum()
+        ):
+            raise NotLowRankError(
+                f"{len(kept)} of {len(places)} directions of the landmark items matter, and "
+                f"{most_rank} factors do not hold enough of them"
+            )
+        kept = np.sort(np.argsort(size)[-most_rank:])
+    project = vectors[:, kept] / np.sqrt(size[kept])
+    return project.astype(np.float32), np.sign(values[kept]).astype(np.float32)
+
+
+def _error(tiles: Tiles, tau: float, factors: Floats, signs: Floats) -> tuple[float, float]:
+    """Return the root mean square error of S over pairs, also relative to that of S."""
+    n = len(tiles)
+    probes = (np.arange(min(n, _PROBES)) * n // min(n, _PROBES) + 1) % n
+    exact = tiles.similarity(probes, probes, tau).astype(np.float64)
+    found = (factors[probes] * signs) @ factors[probes].T
+    off = np.not_equal.outer(probes, probes)
+    size = float(np.sqrt(np.mean(np.square(exact[off]))))
+    error = float(np.sqrt(np.mean(np.square(found[off] - exact[off]))))
+    return error, error / max(size, 1e-300)
+
+
+def _ritz(
+    gram: FloatArray, signs: FloatArray, diagonal: FloatArray, m: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues, descending, of G sign G' + D within the span of G, and turns of G."""
+    sizes, turn = np.linalg.eigh(gram)
+    kept = sizes > 1e-6 * sizes[-1]
+    turn = turn[:, kept] / np.sqrt(sizes[kept])
+    small = turn.T @ (gram * signs @ gram + diagonal) @ turn
+    values, vectors = np.linalg.eigh((small + small.T) / 2)
+    return values[::-1][:m], turn @ vectors[:, ::-1][:, :m]
+
+
+def _gram(block: Floats, weights: Floats) -> Floats:
+    out: Floats = block.T @ (block * weights)
+    return out
