@@ -52,6 +52,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--export", metavar="DIR",
         help="write keep and drop lists, a pruned copy of --items and a list for lm-eval --samples",
     )  # fmt: skip
+    out.add_argument(
+        "--plot", metavar="FILE", help="the curve as .svg or .png (extra plots) or Vega-Lite .json"
+    )
     out.add_argument("--task", metavar="NAME", help="lm-eval task of the sample list")
 
 
@@ -133,6 +136,12 @@ def _show(args: argparse.Namespace, results: list[Rebalance]) -> None:
     else:
         print_rebalance(made, stdout_console())
     sys.stdout.flush()
+    if args.plot:
+        from benchharmony.rebalancing.plot import write_plot
+
+        write_plot(made, args.plot)
+        if not args.quiet:
+            say(f"written: {args.plot}")
 
 
 def _export(args: argparse.Namespace, results: list[Rebalance]) -> None:

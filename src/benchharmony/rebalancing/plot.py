@@ -1,0 +1,133 @@
+"""The curve of a rebalancing as a Vega-Lite chart; SVG and PNG need the extra "plots"."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchharmony.errors import BenchharmonyError
+from benchharmony.rebalancing.export import write_bytes
+from benchharmony.report.shown import shown
+
+#: Rows of the chart, with their titles.
+_QUANTITIES = {"score": "score", "harmony": "HARMONY", "size_evenness": "size evenness"}
+_PRUNED, _RANDOM, _WITHIN = "pruned", "at random", "at random within subdomains"
+#: Dark enough on white to be told apart, in print and by the colour-blind.
+_COLOURS = {_PRUNED: "#1b1b1b", _RANDOM: "#e69f00", _WITHIN: "#0072b2"}
+
+
+def chart(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a document ``benchharmony/rebalance/1``.
+
+    One row a quantity and one column a model: the line of the pruned benchmark over the bands of
+    random removal. Strategies that remove nothing have no curve.
+    """
+    panels = [_panel(e) for e in document["benchmarks"] if e["n_items"] and _has_curve(e)]
+    if not panels:
+        raise BenchharmonyError("nothing to plot: no benchmark has a curve")
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": "white",
+        "vconcat": panels,
+    }
+
+
+def write_plot(document: dict[str, Any], path: str | Path) -> None:
+    """Write the chart as ``.svg``, ``.png`` or its specification as ``.json``.
+
+    Raises
+    ------
+    BenchharmonyError
+        For another ending, or where vl-convert is not installed.
+    """
+    target = Path(path)
+    ending = target.suffix.lower()
+    spec = chart(document)
+    if ending == ".json":
+        write_bytes(target, json.dumps(spec, indent=1, allow_nan=False).encode())
+        return
+    if ending not in (".svg", ".png"):
+        raise BenchharmonyError(f"{target}: plots are written as .svg, .png or .json")
+    try:
+        import vl_convert
+    except ImportError:
+        raise BenchharmonyError(
+            f"{target}: this needs the extra plots: pip install 'benchharmony[plots]' "
+            "(a .json specification does not)"
+        ) from None
+    if ending == ".svg":
+        write_bytes(target, vl_convert.vegalite_to_svg(spec).encode())
+    else:
+        write_bytes(target, vl_convert.vegalite_to_png(spec, scale=2))
+
+
+def _has_curve(entry: dict[str, Any]) -> bool:
+    return any(len(m["curve"]) > 1 for m in entry["models"])
+
+
+def _panel(entry: dict[str, Any]) -> dict[str, Any]:
+    x = {
+        "field": "fraction", "type": "quantitative", "title": "items removed",
+        "axis": {"format": "%"},
+    }  # fmt: skip
+    colour = {
+        "type": "nominal", "title": None,
+        "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())},
+        "legend": {"orient": "top"},
+    }  # fmt: skip
+
+    def band(low: str, high: str, name: str) -> dict[str, Any]:
+        return {
+            "mark": {"type": "area", "opacity": 0.3},
+            "encoding": {
+                "x": x,
+                "y": {"field": low, "type": "quantitative", "title": None},
+                "y2": {"field": high},
+                "color": {**colour, "datum": name},
+            },
+        }
+
+    line = {
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": x,
+            "y": {"field": "value", "type": "quantitative", "scale": {"zero": False}},
+            "color": {**colour, "datum": _PRUNED},
+        },
+    }
+    return {
+        "title": f"{shown(entry['benchmark'], 60)}: {entry['strategy']}",
+        "data": {"values": _values(entry)},
+        "facet": {
+            "row": {"field": "quantity", "title": None, "sort": list(_QUANTITIES.values())},
+            "column": {"field": "model", "title": None, "sort": None},
+        },
+        "spec": {
+            "width": 260, "height": 150,
+            "layer": [
+                band("random_low", "random_high", _RANDOM),
+                band("within_low", "within_high", _WITHIN),
+                line,
+            ],
+        },
+        "resolve": {"scale": {"y": "independent"}},
+    }  # fmt: skip
+
+
+def _values(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "model": shown(model["model"], 40),
+            "quantity": title,
+            "fraction": point["fraction"],
+            "value": point["values"][name],
+            "random_low": point["random"][name]["low"],
+            "random_high": point["random"][name]["high"],
+            "within_low": point["within"][name]["low"],
+            "within_high": point["within"][name]["high"],
+        }
+        for model in entry["models"]
+        for point in model["curve"]
+        for name, title in _QUANTITIES.items()
+    ]
