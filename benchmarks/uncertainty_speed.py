@@ -1,6 +1,10 @@
-"""Time the statistics of one evaluation: python benchmarks/uncertainty_speed.py."""
+"""Time the statistics of one evaluation: python benchmarks/uncertainty_speed.py.
 
-from time import perf_counter
+Times are the best of seven runs, of this process's CPU (one thread), so that a busy machine does not
+count; on an idle machine they are wall times.
+"""
+
+from time import process_time
 
 import numpy as np
 
@@ -10,12 +14,12 @@ from benchharmony.uncertainty import intervals, item_noise
 
 
 def best(run, times: int = 7) -> float:
-    """Return the best of several wall times, in seconds."""
+    """Return the best of several CPU times, in seconds."""
     spent = []
     for _ in range(times):
-        start = perf_counter()
+        start = process_time()
         run()
-        spent.append(perf_counter() - start)
+        spent.append(process_time() - start)
     return min(spent)
 
 
