@@ -1,7 +1,7 @@
 """Time the statistics of one evaluation: python benchmarks/uncertainty_speed.py.
 
-Times are the best of seven runs, of this process's CPU (one thread), so that a busy machine does not
-count; on an idle machine they are wall times.
+Times are the best of seven runs, in CPU time of one thread, so that a busy machine does not count;
+on an idle machine they are wall times.
 """
 
 from time import process_time
