@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchharmony.collect.model import LoadedModel, versions
-from benchharmony.collect.work import Benchmark, Outcome, View, WorkItem
+from benchharmony.collect.work import POSITIONS, Benchmark, Outcome, View, WorkItem
 from benchharmony.errors import BenchharmonyError, Problem
 from benchharmony.evaluation import Evaluation, Source
 from benchharmony.predictive import Predictive
@@ -105,7 +105,7 @@ def _token_counts(items: Sequence[WorkItem], results: Sequence[Outcome]) -> dict
                 for item, r in zip(items, results, strict=True)
             ]
         )
-    for name in results[0].views:
+    for name in _position_sets(results):
         columns[f"{name}_positions"] = np.array([r.views[name].n_positions for r in results])
     if any(r.truncated for r in results):
         columns["truncated"] = np.array([float(r.truncated) for r in results])
@@ -115,8 +115,14 @@ def _token_counts(items: Sequence[WorkItem], results: Sequence[Outcome]) -> dict
 def _predictive(results: Sequence[Outcome], loaded: LoadedModel) -> dict[str, Predictive]:
     vocabulary = int(loaded.model.get_output_embeddings().weight.shape[0])
     return {
-        name: _stacked([r.views[name] for r in results], vocabulary) for name in results[0].views
+        name: _stacked([r.views[name] for r in results], vocabulary)
+        for name in _position_sets(results)
     }
+
+
+def _position_sets(results: Sequence[Outcome]) -> list[str]:
+    """Return the recorded position sets in one order, wherever the outcomes come from."""
+    return [name for name in POSITIONS if name in results[0].views]
 
 
 def _stacked(views: Sequence[View], vocabulary: int) -> Predictive:
