@@ -1,9 +1,12 @@
 """Planted benchmarks: shifts found where they are, not found where they are not."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from benchharmony import Predictive
 from benchharmony.rebalance import rebalance
 from benchharmony.rebalancing.fragility import at_removal
 from benchharmony.rebalancing.post_stratified import post_stratified
@@ -38,9 +41,18 @@ def test_a_dominant_easy_subdomain_is_found(strategy, graded):
 
 def test_the_shift_comes_from_the_sizes_and_the_control_says_so():
     (evaluation,), split = fragile()
-    middle = rebalance(evaluation, split, **FAST).models[0].effect
+    result = rebalance(evaluation, split, **FAST)
+    middle = result.models[0].effect
     assert middle.p_random < 1e-4
     assert middle.p_within > 0.05
+    before, after = (np.array([getattr(s, when) for s in result.sizes], dtype=float)
+                     for when in ("before", "after"))  # fmt: skip
+    psi = np.bincount(split.labels, evaluation.scores) / before
+    expected = (after / after.sum() - before / before.sum()) @ psi
+    assert middle.by_sizes == pytest.approx(expected)
+    assert middle.by_sizes + middle.by_choice == pytest.approx(middle.shift)
+    assert abs(middle.by_choice) < 0.5 * abs(middle.by_sizes)
+    assert not any("mattered which items" in note for note in result.notes)
 
 
 def test_pruning_that_picks_wrong_answers_is_seen_within_subdomains():
@@ -53,6 +65,21 @@ def test_pruning_that_picks_wrong_answers_is_seen_within_subdomains():
     seen = effect(scores, split.labels, kept)
     assert seen.p_within < 1e-6
     assert seen.p_random < 1e-6
+
+
+def test_a_similarity_that_goes_along_with_being_right_is_told():
+    """All wrong answers of the big subdomain look alike, so redundancy drops them first."""
+    (evaluation,), split = benchmark([200, 60], [0.5, 0.5], positions=["answer"])
+    p = np.exp(evaluation.predictive["answer"].logprobs.astype(float))
+    wrong = (evaluation.scores == 0) & (split.labels == 0)
+    p[wrong] = p[0] * 0.9 + p[wrong] * 0.1
+    view = Predictive.dense(p / p.sum(axis=1, keepdims=True))
+    evaluation = dataclasses.replace(evaluation, predictive={"answer": view})
+    result = rebalance(evaluation, split, fraction=0.3, **FAST)
+    seen = result.models[0].effect
+    assert seen.p_within < 1e-6
+    assert seen.by_choice > 0.1 > abs(seen.by_sizes)
+    assert any("mattered which items" in note for note in result.notes)
 
 
 def test_a_shift_grows_with_what_is_removed_and_so_does_the_band():

@@ -32,7 +32,7 @@ from benchharmony.rebalancing.pruning import (
     rows_of,
     threshold_order,
 )
-from benchharmony.rebalancing.removal_tests import RankChange, corrected, rank_changes
+from benchharmony.rebalancing.removal_tests import RankChange, corrected, holm, rank_changes
 from benchharmony.rebalancing.result import ModelResult, Rebalance, SizeChange
 from benchharmony.rebalancing.stopping import Plan, Strategy, find_stop
 
@@ -227,7 +227,7 @@ class _Run:
             },
             rank_changes=self._rank_changes(kept),
             settings=self._settings(partition, closeness),
-            notes=self._notes(partition, closeness, order, stop),
+            notes=self._notes(partition, closeness, order, stop) + self._choice_note(models),
         )
 
     def _order(self, partition: Partition) -> tuple[Closeness | None, Order]:
@@ -333,3 +333,18 @@ class _Run:
                 "under it says nothing about topics"
             )
         return tuple(notes)
+
+    def _choice_note(self, models: tuple[ModelResult, ...]) -> tuple[str, ...]:
+        """Say when it mattered which items of their subdomains went, and not only how many."""
+        p = holm([m.effect.p_within for m in models])
+        moved = [m for m, value in zip(models, p, strict=True) if value < 1 - self.level]
+        if not moved:
+            return ()
+        worst = max(moved, key=lambda m: abs(m.effect.by_choice)).effect
+        return (
+            f"for {len(moved)} of {len(models)} models it mattered which items of their subdomains "
+            f"went: {worst.by_choice:+.3f} of a shift of {worst.shift:+.3f} is their choice, "
+            f"{worst.by_sizes:+.3f} the sizes; what the items were chosen by goes along with being "
+            "right, so this shift is no sign of uneven sizes (--strategy balance --keep random "
+            "shows the sizes alone)",
+        )

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchharmony.rebalancing.curve import Scale, kept_sums, quantities
+from benchharmony.rebalancing.curve import FRACTIONS, Scale, kept_sums, quantities
 from benchharmony.rebalancing.pruning import Order
 from benchharmony.rebalancing.random_removal import removal_sd
 from benchharmony.rebalancing.removal_tests import shift_interval
@@ -101,8 +101,11 @@ def at_gain(
     scale: Scale,
     level: float = 0.95,
 ) -> Fragility | None:
-    """Return the index at the first stop where H has risen by ``gain``; None where it never has."""
-    stops = order.stops[order.stops < len(scores)]
+    """Return the index at the first stop where H has risen by ``gain``; None where it never has.
+
+    No further than the curve goes (90 % removed): H of a handful of items says nothing.
+    """
+    stops = order.stops[order.stops <= FRACTIONS[-1] * len(scores)]
     h = quantities(kept_sums(scores, labels, order, stops.tolist()), scale)["harmony"]
     before = quantities(kept_sums(scores, labels, order, [0]), scale)["harmony"][0]
     reached = np.flatnonzero(h >= before + gain)

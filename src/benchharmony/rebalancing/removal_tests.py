@@ -38,7 +38,12 @@ class Effect:
     before, after : float
         Mean score of all and of the kept items, in [0, 1].
     shift : float
-        ``after - before``.
+        ``after - before``; the sum of ``by_sizes`` and ``by_choice``.
+    by_sizes : float
+        What the new sizes alone do: ``sum (w'_g - w_g) Psi_g``, the mean shift of random removal
+        with the same number from every subdomain.
+    by_choice : float
+        The rest: which items of their subdomains went.
     ci : (float, float)
         Interval of the shift for other items of the same kind: kept and dropped items are two
         samples (Newcombe 1998, method 10, for 0/1 scores; Welch otherwise), and the shift is the
@@ -59,6 +64,8 @@ class Effect:
     before: float
     after: float
     shift: float
+    by_sizes: float
+    by_choice: float
     ci: tuple[float, float]
     z: float | None
     p_random: float
@@ -96,6 +103,7 @@ def effect(
     """
     before, after = float(scores.mean()), float(scores[kept].mean())
     sd = removal_sd(scores, int(kept.sum()))
+    by_sizes = _expected_within(scores, labels, kept) - before
     exact = is_binary(scores)
     if exact:
         p_random, p_within = exact_p_anywhere(scores, kept), exact_p_within(scores, labels, kept)
@@ -106,6 +114,8 @@ def effect(
         before=before,
         after=after,
         shift=after - before,
+        by_sizes=by_sizes,
+        by_choice=after - before - by_sizes,
         ci=shift_interval(scores, kept, level),
         z=(after - before) / sd if sd > 0 else None,
         p_random=p_random,
@@ -114,18 +124,24 @@ def effect(
     )
 
 
+def _expected_within(scores: FloatArray, labels: IntArray, kept: BoolArray) -> float:
+    """Return the mean score of random subsets with the kept number from every subdomain."""
+    k = int(labels.max()) + 1
+    sizes = np.bincount(labels[kept], minlength=k)
+    psi = np.bincount(labels, scores, minlength=k) / np.maximum(np.bincount(labels, minlength=k), 1)
+    return float((psi * sizes).sum() / sizes.sum())
+
+
 def _permutation_ps(
     scores: FloatArray, labels: IntArray, kept: BoolArray, draws: int, seed: int
 ) -> tuple[float, float]:
     rng = stream(seed, "removal tests")
     one = np.zeros(len(scores), dtype=np.int64)
     total = float(scores[kept].sum())
-    k = int(labels.max()) + 1
-    sizes = np.bincount(labels[kept], minlength=k)
-    all_sizes = np.maximum(np.bincount(labels, minlength=k), 1)
+    sizes = np.bincount(labels[kept], minlength=int(labels.max()) + 1)
     anywhere = removed_anywhere(scores, one, [int(kept.sum())], draws, rng)[0].totals[:, 0]
     within = removed_within(scores, labels, [sizes], draws, rng)[0].totals.sum(axis=1)
-    expected = float((np.bincount(labels, scores, minlength=k) / all_sizes * sizes).sum())
+    expected = _expected_within(scores, labels, kept) * int(kept.sum())
     return (
         drawn_p(anywhere, total, float(scores.mean()) * int(kept.sum())),
         drawn_p(within, total, expected),

@@ -132,9 +132,11 @@ def _fragility(entry: dict[str, Any]) -> list[str]:
             lines.append(f"fragility at matched {kind}: undefined (not reached)")
             continue
         at = f"{f['at']:.0%}" if kind == "removal" else f"{f['at']:g}"
+        of = len(entry["models"])
+        some = f" ({f['models']} of {of} models reach it)" if f["models"] < of else ""
         lines.append(
             f"fragility with {at} {words}: {f['value']:.3f} {interval(f['ci'])}, "
-            f"by chance {f['by_chance']:.3f}"
+            f"by chance {f['by_chance']:.3f}{some}"
         )
     return lines
 
