@@ -30,6 +30,11 @@ def test_the_delimiter_is_seen_in_the_header(tmp_path, delimiter):
     assert read_one(tmp_path, text).scores.tolist() == [1, 0.5]
 
 
+def test_known_names_outweigh_more_columns(tmp_path):
+    found = read_one(tmp_path, "id;score;a,b,c,d\n1;1;p,q,r,s\n2;0;p,q,r,s\n")
+    assert found.item_ids == ("1", "2")
+
+
 def test_a_tab_table_may_have_commas_in_every_row(tmp_path):
     rows = "".join(f"{i}\tone, two, three\t1\n" for i in range(5))
     assert len(read_one(tmp_path, "id\ttext\tacc\n" + rows)) == 5
@@ -139,9 +144,10 @@ def test_what_is_no_table_of_ours_is_not_claimed(tmp_path, content):
     assert reader_of(write(tmp_path, "t.csv", content)) is None
 
 
-cells = st.text(
-    st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=0, max_size=8
-).map(lambda t: '"' + t.replace('"', '""') + '"')
+letters = st.sampled_from('a\n",;\t\u2028') | st.characters(
+    codec="utf-8", exclude_characters="\0\r"
+)
+cells = st.text(letters, max_size=8).map(lambda t: '"' + t.replace('"', '""') + '"')
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

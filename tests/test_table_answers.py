@@ -100,6 +100,13 @@ def test_one_column_per_option(tmp_path, names):
     assert found.n_options.tolist() == [3, 2, 3]
 
 
+def test_a_named_score_is_not_replaced_by_the_options(tmp_path):
+    text = "id,gold,points,logit_0,logit_1\na,0,7,2,1\n"
+    assert read_one(tmp_path, text).score_name == "acc"
+    with pytest.raises(InputError, match="'points' holds 7"):
+        read(tmp_path, "t.csv", text, {"score": "points"})
+
+
 def test_columns_with_a_gap_are_not_taken_for_all_options(tmp_path):
     with pytest.raises(InputError, match="no column is named like a score"):
         read(tmp_path, "t.csv", "id,gold,logprob_A,logprob_C\na,0,-1,-2\n")

@@ -105,6 +105,13 @@ def test_no_item_with_all_its_options(tmp_path):
         read(tmp_path, "t.csv", "id,option,logprob,gold\n1,A,-1,A\n1,A,-2,A\n")
 
 
+@pytest.mark.parametrize("options", ["BC", "23"])
+def test_options_that_all_start_late_are_not_taken_for_whole(tmp_path, options):
+    rows = "".join(f"{i},{o},-1,{options[0]}\n" for i in range(3) for o in options)
+    with pytest.raises(InputError, match=f"an option is missing before option {options[0]}"):
+        read(tmp_path, "t.csv", "id,option,logprob,gold\n" + rows)
+
+
 def test_several_models_share_item_ids(tmp_path):
     text = "model,id,option,logprob,gold\n" + "".join(
         f"{m},{i},{o},{v},A\n"

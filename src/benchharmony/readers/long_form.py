@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchharmony.errors import InputError, Problem
-from benchharmony.readers.cells import Labels, labels_of, numbers_of, whole_numbers_of
+from benchharmony.readers.cells import Labels, index_number, labels_of, numbers_of, whole_numbers_of
 from benchharmony.readers.columns import Roles, Table
 
 #: Columns made here; the control character keeps them apart from any column of the source.
@@ -113,7 +113,8 @@ def _reasons(
 
     place = positions[rows]
     if np.isfinite(place).all():
-        base = 1.0 if place.min(initial=np.inf) == 1 else 0.0
+        numbers = all(index_number(v) is not None for v in options.values)  # not letters
+        base = 1.0 if numbers and place.min(initial=np.inf) == 1 else 0.0
         same = (layout.rank > 0) & (place == np.roll(place, 1))
         blame(same, "option {} occurs more than once")
         blame(place - base != layout.rank, "an option is missing before option {}")
