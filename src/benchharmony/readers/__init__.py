@@ -96,7 +96,7 @@ def read_sources(
     if score is not None:
         evaluations = list(_with_score(evaluations, score, unused))
     kept, notes = _without_repeats(evaluations)
-    used = {file for e in kept for file in e.source.files}
+    used = {file for e in evaluations for file in e.source.files}
     return ReadResult(
         tuple(kept), tuple(p for p in unused if p.path not in used or p.line), tuple(notes)
     )
