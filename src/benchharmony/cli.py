@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"benchharmony {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_report(commands)
+    _add_landscape(commands)
     _add_rebalance(commands)
     _add_check(commands)
     _add_formats(commands)
@@ -75,6 +76,18 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--fail-under", type=float, metavar="H",
         help="exit with 1 when any evaluation's HARMONY is under H or undefined",
     )  # fmt: skip
+
+
+def _add_landscape(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from benchharmony.landscape.command import add_options
+
+    parser = _command(
+        commands, "landscape", "Benchmarks over many models: mean and variance of H; trends.",
+        _run_landscape,
+    )  # fmt: skip
+    _add_sources(parser)
+    _add_settings(parser)
+    add_options(parser)
 
 
 def _add_rebalance(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -186,6 +199,13 @@ def _run_rebalance(args: argparse.Namespace) -> int:
     return run(args, _read(args).evaluations, settings)
 
 
+def _run_landscape(args: argparse.Namespace) -> int:
+    from benchharmony.landscape.command import run
+
+    settings = _settings(args)
+    return run(args, _read(args).evaluations, settings)
+
+
 def _run_check(args: argparse.Namespace) -> int:
     from benchharmony.report.checked import print_check
 
@@ -233,8 +253,12 @@ def _read(args: argparse.Namespace, *, quiet: bool = False) -> ReadResult:
         progress.expect(None, "reading")
         result = read_sources(args.sources, options, score=args.score, progress=progress.step)
     if not (quiet or args.quiet):
-        for problem in (*result.unused, *result.notes):
-            say(f"not used: {problem}" if problem in result.unused else str(problem))
+        from benchharmony.report.checked import unused_lines
+
+        for line in unused_lines(result.unused):
+            say(line if line.startswith(" ") else f"not used: {line}")
+        for note in result.notes:
+            say(note)
     if not result.evaluations:
         first = result.unused[0] if result.unused else "no file in the sources"
         more = f" (and {len(result.unused) - 1} more files)" if len(result.unused) > 1 else ""
