@@ -81,7 +81,7 @@ def test_columns_can_be_named():
 def test_pandas_columns_of_mixed_types():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(
-        {"id": [1, "b", None, 2.5], 0: [1, "x", {}, None], "score": [True, "0", 1, np.nan]},
+        {"id": [1, "b", np.nan, 2.5], 0: [1, "x", {}, None], "score": [True, "0", 1, np.nan]},
     )
     (found,) = from_frame(frame)
     assert found.item_ids == ("1", "b")

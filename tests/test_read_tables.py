@@ -300,6 +300,16 @@ def test_columns_inside_objects_can_be_named_but_are_not_guessed(tmp_path):
         assert found.scores.tolist() == [0, 1]
 
 
+def test_an_id_inside_an_object_is_not_guessed(tmp_path):
+    rows = [{"doc": {"id": "q"}, "acc": 1, "more": {"level": i % 2}} for i in range(4)]
+    for name, data in (("t.json", json.dumps(rows).encode()), ("t.parquet", as_parquet(rows))):
+        found = read_one(tmp_path, data, name=name)
+        assert found.item_ids == ("0", "1", "2", "3")
+        assert set(found.metrics) == {"acc"}
+        assert not found.groups
+        assert not found.metadata
+
+
 def test_values_of_mixed_types_in_one_column(tmp_path):
     rows = [
         {"id": 1, "score": True, "subject": "x"},
