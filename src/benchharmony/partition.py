@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from benchharmony.engines.choose import Engine, Tau
 from benchharmony.engines.kernel import Floats, Labels
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
-from benchharmony.induced import induce
+from benchharmony.induced import MIN_ITEMS, induce
 from benchharmony.predictive import Predictive
 
 FloatArray = NDArray[np.float64]
@@ -40,7 +40,8 @@ class Partition:
     Attributes
     ----------
     kind : str
-        "predictive", "options" or "declared:COLUMN".
+        "predictive", "shared", "responses", "text", "options", "declared:COLUMN" (or several,
+        "declared:A+B"), or "none" where items are too few to choose.
     labels : ndarray of int64, shape (n,)
         0..k-1, largest subdomain first.
     names : tuple of str, length k
@@ -131,10 +132,12 @@ def partition(
     evaluation : Evaluation
         Of n items.
     kind : str
-        "predictive": spectral clustering of predictive similarity, the paper's. "options": the
-        same from option log-likelihoods alone, an artefact (docs/method.md). "declared:COLUMN": a
-        column of the log. "auto": predictive if recorded, else declared, else options with a
-        warning.
+        "predictive": spectral clustering of predictive similarity, the paper's. "text" (or
+        "text:MODEL"): words (or sentence embeddings) of the items. "options": option
+        log-likelihoods alone, an artefact (docs/method.md). "declared:COLUMN": a column of the
+        log; "declared:A+B": several. "auto": predictive if recorded, else declared, else text,
+        else options with a warning. "shared" and "responses" need several models:
+        :func:`benchharmony.splits.split_all` makes those.
     positions : str, optional
         Which predictive distributions to compare; "item" where recorded, else the first.
     tau : float or "median"
@@ -165,19 +168,43 @@ def partition(
         When the evaluation has nothing that this kind needs.
     """
     choice = Choice(k, k_range, k_rule, min_share, seed)
+    notes: tuple[str, ...] = ()
+    if kind == "auto" and len(evaluation) < MIN_ITEMS:
+        return _too_few(len(evaluation))
     if kind == "auto":
-        kind = _best_kind(evaluation)
+        kind, why = _best_kind(evaluation)
+        notes = (why,) if why else ()
     if kind.startswith("declared:"):
-        return declared(evaluation, kind.removeprefix("declared:"))
+        split = _declared(evaluation, kind.removeprefix("declared:"), choice)
+        return replace(split, notes=(*notes, *split.notes))
     if kind == "predictive":
-        name, view, note = _view(evaluation, positions)
+        name, view, note = predictive_view(evaluation, positions)
         return _induced(view, "predictive", name, tau, choice, engine, (note,) if note else ())
+    if kind == "text" or kind.startswith("text:"):
+        from benchharmony.text_partition import text_partition
+
+        return text_partition(evaluation, choice, embedding=kind[5:] or None, tau=tau)
+    if kind in ("shared", "responses"):
+        raise BenchharmonyError(
+            f"{evaluation.name}: a partition of kind {kind!r} is made from several models of a "
+            "benchmark; benchharmony landscape takes it"
+        )
     if kind == "options":
-        view, notes = _option_view(evaluation)
+        view, notes = option_view(evaluation)
         return _induced(view, "options", None, tau, choice, engine, notes)
     raise BenchharmonyError(
-        f"unknown partition {kind!r}; choose auto, predictive, declared:COLUMN or options"
+        f"unknown partition {kind!r}; choose auto, predictive, declared:COLUMN, text, shared, "
+        "responses or options"
     )
+
+
+def _declared(evaluation: Evaluation, name: str, choice: Choice) -> Partition:
+    # A column whose own name holds a plus is that column.
+    if "+" in name and name not in evaluation.groups:
+        from benchharmony.declared_columns import declared_columns
+
+        return declared_columns(evaluation, name.split("+"), choice)
+    return declared(evaluation, name)
 
 
 def declared(evaluation: Evaluation, column: str) -> Partition:
@@ -215,15 +242,32 @@ def declared(evaluation: Evaluation, column: str) -> Partition:
     )
 
 
-def _best_kind(evaluation: Evaluation) -> str:
+def _too_few(n: int) -> Partition:
+    return Partition(
+        kind="none",
+        labels=np.zeros(n, dtype=np.int64),
+        names=("S1",),
+        undefined=f"fewer than {MIN_ITEMS} items",
+    )
+
+
+def _best_kind(evaluation: Evaluation) -> tuple[str, str | None]:
+    """Return the kind that "auto" takes, and a note where the choice is open to doubt."""
     if evaluation.predictive:
-        return "predictive"
+        return "predictive", None
     named = [c for c in DECLARED_NAMES if c in evaluation.groups]
-    column = named[0] if named else next(iter(evaluation.groups), None)
-    if column is not None and (named or len(evaluation.groups) == 1):
-        return f"declared:{column}"
+    if named:
+        return f"declared:{named[0]}", None
+    if len(evaluation.groups) == 1:
+        (only,) = evaluation.groups
+        return f"declared:{only}", (
+            f"{only!r} is the only column that could declare subdomains; whether it does is for "
+            "you to judge"
+        )
+    if evaluation.texts is not None and any(t.strip() for t in evaluation.texts):
+        return "text", None
     if evaluation.option_logprobs is not None:
-        return "options"
+        return "options", None
     if evaluation.groups:
         raise BenchharmonyError(
             f"{evaluation.name}: several declared columns and none that names subdomains; choose "
@@ -235,7 +279,10 @@ def _best_kind(evaluation: Evaluation) -> str:
     )
 
 
-def _view(evaluation: Evaluation, positions: str | None) -> tuple[str, Predictive, str | None]:
+def predictive_view(
+    evaluation: Evaluation, positions: str | None
+) -> tuple[str, Predictive, str | None]:
+    """Return the positions compared, their distributions, and a note where they are not "item"."""
     there = tuple(evaluation.predictive)
     if not there:
         raise BenchharmonyError(
@@ -258,7 +305,8 @@ def _view(evaluation: Evaluation, positions: str | None) -> tuple[str, Predictiv
     return positions, evaluation.predictive[positions], None
 
 
-def _option_view(evaluation: Evaluation) -> tuple[Predictive, tuple[str, ...]]:
+def option_view(evaluation: Evaluation) -> tuple[Predictive, tuple[str, ...]]:
+    """Return the option probabilities as distributions, and what to say about them."""
     logs = evaluation.option_logprobs
     if logs is None:
         raise BenchharmonyError(f"{evaluation.name}: no option log-likelihoods in this source")

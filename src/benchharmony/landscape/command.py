@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="models that count: those on every benchmark (default), or all",
     )  # fmt: skip
     add(
+        "--exclude", action="append", default=[], metavar="GLOB",
+        help="leave out models whose name matches, e.g. '*Baseline' (repeatable)",
+    )  # fmt: skip
+    add(
         "--match-items", type=int, metavar="N",
         help="items every benchmark is cut to in the size-matched table (default: the smallest)",
     )  # fmt: skip
@@ -42,10 +47,11 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
     from benchharmony.landscape import landscape
     from benchharmony.terminal import Progress
 
+    kept = _without(evaluations, args.exclude)
     with Progress(args.quiet) as progress:
-        progress.expect(len(evaluations), "analysing")
+        progress.expect(len(kept), "analysing")
         made = landscape(
-            evaluations,
+            kept,
             settings=settings,
             models=args.models,
             keep=args.keep,
@@ -57,6 +63,15 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
     if args.plots:
         _plot(made, Path(args.plots), args.quiet)
     return 0
+
+
+def _without(evaluations: Sequence[Evaluation], patterns: Sequence[str]) -> list[Evaluation]:
+    from fnmatch import fnmatchcase
+
+    for pattern in patterns:
+        if not any(fnmatchcase(e.model, pattern) for e in evaluations):
+            raise BenchharmonyError(f"--exclude {pattern}: no model has such a name")
+    return [e for e in evaluations if not any(fnmatchcase(e.model, p) for p in patterns)]
 
 
 def _write(made: Landscape, args: argparse.Namespace) -> None:

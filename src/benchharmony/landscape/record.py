@@ -79,7 +79,7 @@ def landscape_record(
     """Compute everything and return the document."""
     from benchharmony._version import __version__
 
-    kept, left_out = _without_second_runs(evaluations)
+    kept, left_out = _without_second_runs(_in_order(evaluations, models))
     made = split_all(kept, plan.settings, models=dict(models), jobs=jobs, progress=progress)
     measured = []
     for split in made.splits:
@@ -117,6 +117,30 @@ def landscape_record(
         "corners": CORNERS,
         "warnings": membership_warnings(present) + _left_out_warnings(left_out),
     }
+
+
+def _in_order(
+    evaluations: Sequence[Evaluation], models: Mapping[str, ModelInfo]
+) -> list[Evaluation]:
+    """Return the evaluations by family and size, families by their smallest model.
+
+    Benchmarks stay in the order they came, and so do models of which nothing is known, last.
+    """
+    infinite = float("inf")
+    smallest: dict[str | None, float] = {}
+    for m in models.values():
+        size = m.parameters or infinite
+        smallest[m.family] = min(smallest.get(m.family, infinite), size)
+    benchmarks = {name: i for i, name in enumerate(dict.fromkeys(e.benchmark for e in evaluations))}
+
+    def place(e: Evaluation) -> tuple[Any, ...]:
+        m = models[e.model]
+        return (
+            benchmarks[e.benchmark], m.family is None, smallest[m.family], m.family or "",
+            m.parameters or infinite, m.tokens or 0.0,
+        )  # fmt: skip
+
+    return sorted(evaluations, key=place)
 
 
 def _measured(split: Split, settings: Settings) -> Measured:

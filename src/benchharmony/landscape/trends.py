@@ -164,8 +164,8 @@ def _interval(slope: float, variance: float, free: int, level: float) -> list[fl
 def _precision(lines: Lines) -> FloatArray:
     # Lines without any noise and scatter have no variance: a little keeps the inverse finite.
     size = len(lines.slopes)
-    inverse: FloatArray = np.linalg.pinv(lines.covariance + 1e-15 * np.eye(size), hermitian=True)
-    return inverse
+    steady = lines.covariance + 1e-15 * np.eye(size)
+    return np.asarray(np.linalg.pinv(steady, hermitian=True), dtype=np.float64)
 
 
 def _common(lines: Lines, level: float) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def rank_test(
         return None
     rho = _correlations(a, b[None])[0]
     if len(a) <= _EXACT:
-        orders = np.array(list(permutations(b)))
+        orders: FloatArray = np.array(list(permutations(b)), dtype=np.float64)
     else:
         orders = rng.permuted(np.tile(b, (_SHUFFLES, 1)), axis=1)
         orders = np.vstack([b, orders])
