@@ -206,6 +206,19 @@ def test_the_commands_json_is_the_document(log, capsys):
     assert record["benchmarks"][0]["n_kept"] == 51  # sizes 18, 18, 15
 
 
+def test_models_with_distributions_share_a_partition(tmp_path, capsys):
+    models, _ = benchmark([60, 30, 20], [[0.9, 0.3, 0.3], [0.4, 0.6, 0.6]])
+    for evaluation in models:
+        evaluation.save(tmp_path / f"{evaluation.model}.parquet")
+    code = main(["rebalance", str(tmp_path), "--format", "json", "--bootstrap", "50"])
+    seen = capsys.readouterr()
+    assert code == 0, seen.err
+    (entry,) = json.loads(seen.out)["benchmarks"]
+    assert entry["settings"]["partition"] == "shared"
+    assert entry["settings"]["similarity_models"] == ["model 0", "model 1"]
+    assert {m["effect"]["removed"] for m in entry["models"]} == {entry["n_dropped"]}
+
+
 def test_the_command_refuses_in_one_line(log, capsys):
     assert main(["rebalance", str(log), "--partition", "declared:subject"]) == 2
     assert "benchharmony collect" in capsys.readouterr().err

@@ -50,6 +50,9 @@ def test_the_shift_comes_from_the_sizes_and_the_control_says_so():
     psi = np.bincount(split.labels, evaluation.scores) / before
     expected = (after / after.sum() - before / before.sum()) @ psi
     assert middle.by_sizes == pytest.approx(expected)
+    assert middle.by_sizes_ci[0] < middle.by_sizes < middle.by_sizes_ci[1] < 0
+    assert middle.p_sizes < 1e-6
+    assert result.fragility["removal"].by_sizes == pytest.approx(-expected)
     assert middle.by_sizes + middle.by_choice == pytest.approx(middle.shift)
     assert abs(middle.by_choice) < 0.5 * abs(middle.by_sizes)
     assert not any("mattered which items" in note for note in result.notes)
@@ -201,14 +204,16 @@ def test_pruning_at_random_gives_uniform_p_values():
 @pytest.mark.parametrize("strategy", ["redundancy", "balance"])
 def test_false_positives_stay_nominal_where_performance_is_even(strategy):
     """One family of models and levels: at least one Holm rejection in at most 5 % of benchmarks."""
-    headline, families = [], []
+    headline, by_sizes, families = [], [], []
     for seed in range(300):
         models, split = benchmark((150, 50, 40), [[0.6] * 3, [0.3] * 3], seed=seed)
         result = rebalance(models, split, strategy=strategy, draws=2)
         headline += [m.effect.p_random for m in result.models]
+        by_sizes += [m.effect.p_sizes for m in result.models]
         families.append(min(p.effect.p_holm for m in result.models for p in m.curve[1:]))
     limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / 600)
     assert np.mean(np.array(headline) < 0.05) < limit
+    assert np.mean(np.array(by_sizes) < 0.05) < limit
     assert np.mean(np.array(families) < 0.05) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
 
 
@@ -224,7 +229,7 @@ def test_the_interval_of_the_index_covers_the_truth(performance):
     for seed in range(400):
         order: Order = balance_order(labels, np.zeros(480, dtype=bool), centrality=None, seed=seed)
         scores = (rng.random(480) < psi[labels]).astype(float)
-        index = at_removal(scores, order)
+        index = at_removal(scores, labels, order)
         kept = order.kept(480, round(index.removed * 480))
         truth = abs(psi[labels[kept]].mean() - psi[labels].mean())
         inside += index.ci[0] <= truth <= index.ci[1]

@@ -281,7 +281,7 @@ class _Run:
             gain = at_gain(
                 s, self.labels, order, self.fragility_gain, scale=self.scale, level=self.level
             )
-            removal = at_removal(s, order, self.fragility_removal, self.level)
+            removal = at_removal(s, self.labels, order, self.fragility_removal, self.level)
             out.append(
                 ModelResult(
                     e.model, points[0].values, points[at].values, shift,

@@ -90,8 +90,7 @@ def _one(args: argparse.Namespace, models: Sequence[Evaluation], settings: Setti
 
     from benchharmony.rebalance import on_shared_items, rebalance
 
-    shared = on_shared_items(models)
-    split, notes = partition_for(shared, settings)
+    shared, split, notes = partition_for(on_shared_items(models), settings)
     lost = max(len(e) for e in models) - len(shared[0])
     if lost:
         notes = [*notes, f"{lost} items that not all {len(models)} models have are left out"]
@@ -105,18 +104,31 @@ def _one(args: argparse.Namespace, models: Sequence[Evaluation], settings: Setti
     return replace(made, notes=(*made.notes, *notes))
 
 
-def partition_for(models: Sequence[Evaluation], settings: Settings) -> tuple[Partition, list[str]]:
-    """Return one partition for all models of a benchmark, and notes on how it came about."""
-    from benchharmony.partition import partition
+def partition_for(
+    models: Sequence[Evaluation], settings: Settings
+) -> tuple[list[Evaluation], Partition, list[str]]:
+    """Return the models of a benchmark, one partition for all of them, and notes on it.
 
-    made = partition(
-        models[0], settings.partition, positions=settings.positions, tau=settings.tau,
-        k=settings.k, k_range=(settings.k_min, settings.k_max), k_rule=settings.k_rule,
-        min_share=settings.min_share, seed=settings.seed,
-    )  # fmt: skip
-    if len(models) > 1 and made.is_induced:
-        return made, [f"the partition is that of {models[0].model}, for all {len(models)} models"]
-    return made, []
+    Several models with predictive distributions share one, so that none of them is pruned by
+    another's idea of the subdomains; text and declared ones are the same for all.
+    """
+    from dataclasses import replace
+
+    from benchharmony.splits import MANY_MODEL_KINDS, split_all, split_one
+
+    several = sum(bool(e.predictive) for e in models) > 1
+    if several and settings.partition in ("auto", "predictive"):
+        settings = replace(settings, partition="shared")
+    if settings.partition in MANY_MODEL_KINDS:
+        made = split_all(models, settings).splits
+        if made[0].partition is None:
+            raise BenchharmonyError(made[0].error or f"{models[0].benchmark}: no partition")
+        return [s.evaluation for s in made], made[0].partition, []
+    split = split_one(models[0], settings)
+    if len(models) > 1 and split.kind in ("predictive", "options"):
+        note = f"the partition is that of {models[0].model}, for all {len(models)} models"
+        return list(models), split, [note]
+    return list(models), split, []
 
 
 def _show(args: argparse.Namespace, results: list[Rebalance]) -> None:

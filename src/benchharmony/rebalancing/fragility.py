@@ -8,9 +8,11 @@ comparable: a larger shift is not just the result of pruning more.
 *Interval.* From the shift's own interval [L, U]: [0, max(-L, U)] where it holds 0, else between
 the two absolute values. *Expected by chance*: the mean |shift| of random removal of as many items,
 ``sqrt(2/pi)`` times its standard deviation; a small benchmark moves more by chance alone, and
-``excess`` is what goes beyond it. For several models the index, its limits and the chance value
-are means over the models; the limits are then conservative, for the errors of models on shared
-items are never more than perfectly correlated.
+``excess`` is what goes beyond it. *By sizes*: the part of the shift that the new sizes of the
+subdomains alone make up, as an absolute value; the rest is which items of their subdomains went,
+and the two can cancel. For several models everything is a mean over the models; the limits are
+then conservative, for the errors of models on shared items are never more than perfectly
+correlated.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchharmony.rebalancing.curve import FRACTIONS, Scale, kept_sums, quantities
+from benchharmony.rebalancing.post_stratified import reweighted
 from benchharmony.rebalancing.pruning import Order
 from benchharmony.rebalancing.random_removal import removal_sd
 from benchharmony.rebalancing.removal_tests import shift_interval
@@ -48,6 +51,8 @@ class Fragility:
         ``|shift|``, in units of score.
     ci : (float, float)
         Its interval.
+    by_sizes : float
+        Absolute value of the part that the sizes alone make up.
     by_chance : float
         Mean ``|shift|`` of random removal of as many items.
     excess : float
@@ -61,13 +66,21 @@ class Fragility:
     removed: float
     value: float
     ci: tuple[float, float]
+    by_sizes: float
     by_chance: float
     excess: float
     models: int = 1
 
 
 def fragility_at(
-    scores: FloatArray, order: Order, stop: int, matched: str, at: float, level: float
+    scores: FloatArray,
+    labels: IntArray,
+    order: Order,
+    stop: int,
+    *,
+    matched: str,
+    at: float,
+    level: float,
 ) -> Fragility:
     """Return one model's index at a number of items removed."""
     n = len(scores)
@@ -76,20 +89,27 @@ def fragility_at(
     low, high = shift_interval(scores, kept, level)
     limits = (0.0, max(-low, high)) if low <= 0 <= high else tuple(sorted((abs(low), abs(high))))
     chance = float(np.sqrt(2 / np.pi)) * removal_sd(scores, n - stop)
+    shares = np.bincount(labels[kept], minlength=int(labels.max()) + 1) / kept.sum()
+    by_sizes = abs(reweighted(scores, labels, shares, level).shift)
     return Fragility(
-        matched, at, stop / n, shift, (limits[0], limits[1]), chance, max(0.0, shift - chance)
-    )
+        matched, at, stop / n, shift, (limits[0], limits[1]), by_sizes, chance,
+        max(0.0, shift - chance),
+    )  # fmt: skip
 
 
 def at_removal(
-    scores: FloatArray, order: Order, fraction: float = AT_REMOVAL, level: float = 0.95
+    scores: FloatArray,
+    labels: IntArray,
+    order: Order,
+    fraction: float = AT_REMOVAL,
+    level: float = 0.95,
 ) -> Fragility | None:
     """Return the index at a matched share of the items; None where no stop is within a tenth."""
     n = len(scores)
     stop = order.stop_at_most(fraction * n)
     if stop == 0 or abs(stop - fraction * n) > 0.1 * n:
         return None
-    return fragility_at(scores, order, stop, "removal", fraction, level)
+    return fragility_at(scores, labels, order, stop, matched="removal", at=fraction, level=level)
 
 
 def at_gain(
@@ -111,7 +131,8 @@ def at_gain(
     reached = np.flatnonzero(h >= before + gain)
     if len(reached) == 0:
         return None
-    return fragility_at(scores, order, int(stops[reached[0]]), "gain", gain, level)
+    stop = int(stops[reached[0]])
+    return fragility_at(scores, labels, order, stop, matched="gain", at=gain, level=level)
 
 
 def over_models(parts: Sequence[Fragility | None]) -> Fragility | None:
@@ -127,5 +148,5 @@ def over_models(parts: Sequence[Fragility | None]) -> Fragility | None:
     return Fragility(
         there[0].matched, there[0].at, mean([p.removed for p in there]), value,
         (mean([p.ci[0] for p in there]), mean([p.ci[1] for p in there])),
-        chance, max(0.0, value - chance), len(there),
+        mean([p.by_sizes for p in there]), chance, max(0.0, value - chance), len(there),
     )  # fmt: skip

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, stdtrit
 
 from benchharmony.counts import wilson
+from benchharmony.rebalancing.post_stratified import reweighted
 from benchharmony.rebalancing.random_removal import (
     drawn_p,
     exact_p_anywhere,
@@ -42,6 +43,10 @@ class Effect:
     by_sizes : float
         What the new sizes alone do: ``sum (w'_g - w_g) Psi_g``, the mean shift of random removal
         with the same number from every subdomain.
+    by_sizes_ci : (float, float)
+        Its normal interval for other items, the sizes given.
+    p_sizes : float
+        Two-sided normal test of "the sizes alone do nothing".
     by_choice : float
         The rest: which items of their subdomains went.
     ci : (float, float)
@@ -65,6 +70,8 @@ class Effect:
     after: float
     shift: float
     by_sizes: float
+    by_sizes_ci: tuple[float, float]
+    p_sizes: float
     by_choice: float
     ci: tuple[float, float]
     z: float | None
@@ -103,7 +110,8 @@ def effect(
     """
     before, after = float(scores.mean()), float(scores[kept].mean())
     sd = removal_sd(scores, int(kept.sum()))
-    by_sizes = _expected_within(scores, labels, kept) - before
+    shares = np.bincount(labels[kept], minlength=int(labels.max()) + 1) / kept.sum()
+    sizes = reweighted(scores, labels, shares, level)
     exact = is_binary(scores)
     if exact:
         p_random, p_within = exact_p_anywhere(scores, kept), exact_p_within(scores, labels, kept)
@@ -114,22 +122,16 @@ def effect(
         before=before,
         after=after,
         shift=after - before,
-        by_sizes=by_sizes,
-        by_choice=after - before - by_sizes,
+        by_sizes=sizes.shift,
+        by_sizes_ci=sizes.ci,
+        p_sizes=sizes.p_value,
+        by_choice=after - before - sizes.shift,
         ci=shift_interval(scores, kept, level),
         z=(after - before) / sd if sd > 0 else None,
         p_random=p_random,
         p_within=p_within,
         exact=exact,
     )
-
-
-def _expected_within(scores: FloatArray, labels: IntArray, kept: BoolArray) -> float:
-    """Return the mean score of random subsets with the kept number from every subdomain."""
-    k = int(labels.max()) + 1
-    sizes = np.bincount(labels[kept], minlength=k)
-    psi = np.bincount(labels, scores, minlength=k) / np.maximum(np.bincount(labels, minlength=k), 1)
-    return float((psi * sizes).sum() / sizes.sum())
 
 
 def _permutation_ps(
@@ -139,9 +141,10 @@ def _permutation_ps(
     one = np.zeros(len(scores), dtype=np.int64)
     total = float(scores[kept].sum())
     sizes = np.bincount(labels[kept], minlength=int(labels.max()) + 1)
+    shares = sizes / sizes.sum()
     anywhere = removed_anywhere(scores, one, [int(kept.sum())], draws, rng)[0].totals[:, 0]
     within = removed_within(scores, labels, [sizes], draws, rng)[0].totals.sum(axis=1)
-    expected = _expected_within(scores, labels, kept) * int(kept.sum())
+    expected = float(scores.mean() + reweighted(scores, labels, shares).shift) * int(kept.sum())
     return (
         drawn_p(anywhere, total, float(scores.mean()) * int(kept.sum())),
         drawn_p(within, total, expected),

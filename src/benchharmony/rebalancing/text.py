@@ -47,9 +47,11 @@ def _benchmark(entry: dict[str, Any], unicode: bool) -> RenderableType:
         Text(""),
         Text(shown(entry["benchmark"]), style="bold"),
         Text(head),
-        _models(entry, unicode),
     ]
-    if entry["strategy"] != "weights":
+    if entry["strategy"] == "weights":
+        parts.append(_weights(entry, unicode))
+    else:
+        parts += [_models(entry, unicode), _harmony(entry, unicode)]
         parts += [_curve(entry["models"][0], unicode), _sizes(entry, unicode)]
         parts += [Text(line) for line in _fragility(entry)]
         parts += [Text(line) for line in _ranks(entry)]
@@ -74,22 +76,38 @@ def _table(unicode: bool, header: Sequence[str], rows: list[list[str]], what: st
 
 
 def _models(entry: dict[str, Any], unicode: bool) -> Table:
-    weights = entry["strategy"] == "weights"
-    after = "equal weights" if weights else "pruned"
-    header = ["model", "score", after, "shift", "interval", "p", *([] if weights else ["H"])]
+    header = ["model", "score", "pruned", "shift", "interval", "p", "by sizes", "p"]
     rows = []
     for m in entry["models"]:
-        e, w = m["effect"], m["post_stratified"]
-        row = [shown(m["model"], 40), number(e["before"])]
-        if weights:
-            row += [f"{w['score']:.3f} +- {w['standard_error']:.3f}", _signed(w["shift"])]
-            row += [interval(w["shift_ci"]), _p(w["p_value"])]
-        else:
-            h = (number(m[when]["harmony"], 2) for when in ("before", "after"))
-            row += [number(e["after"]), _signed(e["shift"]), interval(e["ci"]), _p(e["p_holm"])]
-            row += [" to ".join(h)]
-        rows.append(row)
+        e = m["effect"]
+        row = [shown(m["model"], 40), number(e["before"]), number(e["after"])]
+        row += [_signed(e["shift"]), interval(e["ci"]), _p(e["p_holm"])]
+        rows.append([*row, _signed(e["by_sizes"]), _p(e["p_sizes"])])
     return _table(unicode, header, rows, "models")
+
+
+def _weights(entry: dict[str, Any], unicode: bool) -> Table:
+    header = ["model", "score", "equal weights", "shift", "interval", "p"]
+    rows = []
+    for m in entry["models"]:
+        w = m["post_stratified"]
+        row = [shown(m["model"], 40), number(m["effect"]["before"])]
+        row += [f"{w['score']:.3f} +- {w['standard_error']:.3f}", _signed(w["shift"])]
+        rows.append([*row, interval(w["shift_ci"]), _p(w["p_value"])])
+    return _table(unicode, header, rows, "models")
+
+
+def _harmony(entry: dict[str, Any], unicode: bool) -> Table:
+    """H and its companions before and after."""
+    names = {"harmony": "H", "adjusted": "adj.", "agreement": "agr.", "size_evenness": "sizes"}
+    rows = [
+        [
+            shown(m["model"], 40),
+            *(f"{number(m['before'][q], 2)} to {number(m['after'][q], 2)}" for q in names),
+        ]
+        for m in entry["models"]
+    ]
+    return _table(unicode, ["model", *names.values()], rows, "models")
 
 
 def _curve(model: dict[str, Any], unicode: bool) -> Table:
@@ -136,7 +154,7 @@ def _fragility(entry: dict[str, Any]) -> list[str]:
         some = f" ({f['models']} of {of} models reach it)" if f["models"] < of else ""
         lines.append(
             f"fragility with {at} {words}: {f['value']:.3f} {interval(f['ci'])}, "
-            f"by chance {f['by_chance']:.3f}{some}"
+            f"by sizes {f['by_sizes']:.3f}, by chance {f['by_chance']:.3f}{some}"
         )
     return lines
 
@@ -164,10 +182,10 @@ def _footer(entry: dict[str, Any]) -> str:
         return "Every subdomain has the same weight; +- is one standard error."
     return (
         "p: two-sided, against random removal of as many items (in the first table Holm-corrected "
-        "over the models). 'same per subd.': as many from every subdomain, at random; a score "
-        "inside that band moved by the sizes alone, one outside also by which items went. A "
-        "shift can be honest difficulty: it says what the average hangs on, not that it is "
-        f"wrong. ({s['level']:.0%} bands, seed {s['seed']})"
+        "over the models). by sizes: what the new sizes alone do, and its p (normal). 'same per "
+        "subd.': as many from every subdomain, at random; a score outside that band moved also by "
+        "which items went. A shift can be honest difficulty: it says what the average hangs on, "
+        f"not that it is wrong. ({s['level']:.0%} bands, seed {s['seed']})"
     )
 
 
