@@ -135,7 +135,7 @@ def test_repeated_ids_and_unscored_items_are_problems(tmp_path):
     assert found.item_ids == ("a", "d")
     assert found.predictive["item"].token_ids.tolist() == arrays["predictive_ids"][[0, 3]].tolist()
     assert [(p.line, p.item, p.reason) for p in found.source.problems] == [
-        (2, "a", "the same id as record 1; the first one is kept"),
+        (2, "a", "the item id of an earlier record, which is kept"),
         (3, "c", "no score and no gold option"),
     ]
     assert found.source.items_read == 4

@@ -85,7 +85,7 @@ def test_problems_stay_with_their_evaluation(tmp_path):
     a, b = read(tmp_path, "t.csv", text)
     assert {(p.line, p.item, p.reason) for p in b.source.problems} == {
         (3, "1", "score column 'score' holds 'x', which is no score"),
-        (9, "2", "the same item id as line 4, which is kept"),
+        (9, "2", "the item id of an earlier row, which is kept"),
     }
     # What belongs to no evaluation is told with the first: ragged, nameless, models without items.
     assert {(p.line, p.item, p.reason) for p in a.source.problems} == {
@@ -93,7 +93,7 @@ def test_problems_stay_with_their_evaluation(tmp_path):
         (5, "3", "no model name in this row"),
         (6, "1", "score column 'score' holds 'x', which is no score"),
         (7, None, "no item id in this row"),
-        (8, "1", "the same item id as line 2, which is kept"),
+        (8, "1", "the item id of an earlier row, which is kept"),
     }
     assert (a.source.items_read, b.source.items_read) == (6, 3)
 

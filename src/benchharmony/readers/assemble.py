@@ -151,7 +151,7 @@ def _repeat(
     earlier = first.setdefault((evaluation, int(rows.ids.codes[row])), row)
     if earlier == row:
         return None
-    return f"the same item id as line {rows.table.lines[earlier]}, which is kept"
+    return "the item id of an earlier row, which is kept"
 
 
 def _complaints(rows: _Rows) -> Iterator[tuple[Any, Callable[[int], str]]]:

@@ -167,7 +167,7 @@ def _usable_rows(
     rows, problems = [], []
     for row, item in enumerate(map(str, item_ids.tolist())):
         if first.setdefault(item, row) != row:
-            reason = f"the same id as record {first[item] + 1}; the first one is kept"
+            reason = "the item id of an earlier record, which is kept"
             problems.append(Problem(str(file), reason, row + 1, item))
         elif scores is not None and np.isnan(scores[row]):
             problems.append(Problem(str(file), "no score and no gold option", row + 1, item))
