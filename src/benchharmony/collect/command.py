@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
-def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say what to run, for ``collect`` and for ``report --model``."""
+def add_run_arguments(parser: argparse.ArgumentParser, *, shared: bool = True) -> None:
+    """Add the arguments that say what to run, for ``collect`` and for ``report --model``.
+
+    ``shared`` adds ``--items`` and ``--score`` too, which ``report`` has already.
+    """
     add = parser.add_argument_group("running a model").add_argument
     add("--model", metavar="M", help="hub id, local directory or GGUF file")
     add("--gguf", metavar="FILE", help="GGUF file: a path, or a file of the model")
@@ -38,7 +42,9 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     add("--device", default="auto", help="cuda, mps or cpu (default: the first there is)")
     add("--threads", type=_positive, metavar="N", help="CPU threads")
     add("--trust-remote-code", action="store_true", help="run code of the model's repository")
-    add("--items", metavar="FILE", help="own items, JSON Lines")
+    if shared:
+        add("--items", metavar="FILE", help="own items, JSON Lines")
+        add("--score", metavar="METRIC", help="metric to use as score")
     add("--task", metavar="NAME", help="task or group of lm-evaluation-harness")
     add("--include-path", metavar="DIR", help="directory of further lm-eval YAML tasks")
     add("--num-fewshot", type=_natural, metavar="N", help="few-shot examples of a task")
@@ -65,6 +71,26 @@ def run(args: argparse.Namespace) -> int:
     path = collect(args)
     print(path)
     return 0
+
+
+def collect_for_report(args: argparse.Namespace, directory: str | Path) -> Path:
+    """Collect what ``report --model`` needs, or return the file that is there already.
+
+    Parameters
+    ----------
+    args : Namespace
+        With the arguments of :func:`add_run_arguments`; ``quiet`` is used where it is there.
+    directory : str or Path
+        Where the result goes; a finished or unfinished run in it is taken up.
+    """
+    given = vars(args) | {
+        "positions": ("item", "answer"),
+        "output": str(directory),
+        "quiet": getattr(args, "quiet", False),
+        "resume": not args.overwrite,
+        "items": None if args.task else args.items,
+    }
+    return collect(argparse.Namespace(**given))
 
 
 def collect(args: argparse.Namespace) -> Path:
@@ -154,13 +180,21 @@ def _benchmark(args: argparse.Namespace, loaded: LoadedModel) -> Benchmark:
     if args.items:
         template = chat_template(loaded.tokenizer) if args.chat_template else None
         options = ItemOptions(args.prompt, args.max_new_tokens or 32, template, args.limit)
-        return read_items(args.items, options)
+        benchmark = read_items(args.items, options)
+        return replace(benchmark, score_name=args.score) if args.score else benchmark
     from benchharmony.collect.tasks import TaskOptions, load_task
 
     chat = _chat(loaded) if args.chat_template else None
     return load_task(
         args.task,
-        TaskOptions(args.include_path, args.num_fewshot, args.limit, args.max_new_tokens, chat),
+        TaskOptions(
+            args.include_path,
+            args.num_fewshot,
+            args.limit,
+            args.max_new_tokens,
+            chat,
+            args.score,
+        ),
     )
 
 

@@ -12,6 +12,7 @@ from benchharmony.collect.work import POSITIONS, Benchmark, Outcome, View, WorkI
 from benchharmony.errors import BenchharmonyError, Problem
 from benchharmony.evaluation import Evaluation, Source
 from benchharmony.predictive import Predictive
+from benchharmony.readers.harness_scores import default_score
 
 
 def evaluation_of(
@@ -42,14 +43,14 @@ def evaluation_of(
     items = [benchmark.items[i] for i in kept]
     results = [outcomes[i] for i in kept]
     metrics = _columns(benchmark.score(items, results))
+    score_name = _score_name(benchmark, metrics)
     metrics.update(_token_counts(items, results))
-    score = metrics.get(benchmark.score_name)
     return Evaluation.from_arrays(
         benchmark=benchmark.name,
         model=loaded.name,
         item_ids=[item.item_id for item in items],
-        scores=score,
-        score_name=benchmark.score_name,
+        scores=metrics[score_name],
+        score_name=score_name,
         metrics=metrics,
         predictive=_predictive(results, loaded),
         option_logprobs=_option_logprobs(items, results),
@@ -85,6 +86,18 @@ def _sort_out(
             f"{benchmark.name}: no item could be run; the first problem: {problems[0]}"
         )
     return kept, problems
+
+
+def _score_name(benchmark: Benchmark, metrics: Mapping[str, Any]) -> str:
+    name = benchmark.score_name or default_score(metrics)
+    if name is None or name not in metrics:
+        has = ", ".join(metrics) or "none"
+        wanted = "that can be a score" if name is None else f"{name!r} to use as score"
+        raise BenchharmonyError(
+            f"{benchmark.name}: no metric {wanted}; it has: {has}. Nothing is lost: run again "
+            "with --resume and another --score"
+        )
+    return name
 
 
 def _columns(metrics: Sequence[Mapping[str, float]]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class TaskOptions:
     chat : callable or None
         Turns chat messages into a prompt (``messages -> str``).
     score : str or None
-        Metric to use as score; by default the first of the task.
+        Metric to use as score; by default the one that a log of the task is read with.
     """
 
     include_path: str | None = None
@@ -104,12 +104,11 @@ def load_task(name: str, options: TaskOptions | None = None) -> Benchmark:
     items = document_groups(items, [asked[i.item_id].document for i in items])
     if len(tasks) > 1:
         items = _with_task_names(items)
-    score_name = options.score or _first_metric(next(iter(tasks.values())))
     return Benchmark(
         name=os.path.basename(name).removesuffix(".yaml"),
         items=tuple(items),
-        score=_Scorer(asked, score_name),
-        score_name=score_name,
+        score=_Scorer(asked),
+        score_name=options.score,
         source_format="lm-eval task",
         items_read=len(items) + len(problems),
         problems=tuple(problems),
@@ -126,7 +125,6 @@ class _Scorer:
     """The tasks' own scoring: filters, then ``process_results`` of each document."""
 
     asked: dict[str, _Asked]
-    score_name: str
 
     def __call__(
         self, items: Sequence[WorkItem], outcomes: Sequence[Outcome]
@@ -160,11 +158,6 @@ class _Scorer:
                     found.setdefault(metric, float(value))
                     if len(filters) > 1:
                         found[f"{metric},{key}"] = float(value)
-        if self.score_name not in found:
-            has = ", ".join(sorted(found)) or "none"
-            raise BenchharmonyError(
-                f"{one.task.task_name}: no metric {self.score_name!r} per item; it has: {has}"
-            )
         return found
 
 
@@ -234,11 +227,6 @@ def _instances(task: Any, number: int, document: Any, options: TaskOptions) -> l
         **chat,
     )
     return made if isinstance(made, list) else [made]
-
-
-def _first_metric(task: Any) -> str:
-    listed = task.config.metric_list
-    return str(listed[0]["metric"]) if listed else next(iter(task.aggregation()))
 
 
 def _with_task_names(items: Sequence[WorkItem]) -> list[WorkItem]:

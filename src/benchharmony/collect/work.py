@@ -159,8 +159,9 @@ class Benchmark:
         Usable items.
     score : callable
         ``score(items, outcomes)`` gives the metrics of every item.
-    score_name : str
-        The metric that is the score.
+    score_name : str or None
+        The metric that is the score; None takes the one that a log with these metrics is read
+        with.
     source_format : str
         Where the items come from, in words.
     files : tuple of str
@@ -178,7 +179,7 @@ class Benchmark:
     name: str
     items: tuple[WorkItem, ...]
     score: Scorer
-    score_name: str
+    score_name: str | None
     source_format: str
     files: tuple[str, ...] = ()
     items_read: int = 0
