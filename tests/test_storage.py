@@ -321,10 +321,10 @@ def test_a_benchmark_of_real_size_takes_seconds(tmp_path):
         predictive={p: v.take(rows) for p, v in views.items()},
     )
     path = tmp_path / "e.parquet"
-    start = time.perf_counter()
+    start = time.process_time()  # of all threads; a busy machine does not count
     evaluation.save(path)
     loaded = Evaluation.load(path)
-    taken = time.perf_counter() - start
+    taken = time.process_time() - start
     assert pq.ParquetFile(path).num_row_groups > 1
     assert_same(evaluation, loaded)
-    assert taken < 20  # 2.5 s on two idle cores
+    assert taken < 12  # about 4 s; 2.5 s by the clock on two idle cores
