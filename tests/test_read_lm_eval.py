@@ -510,6 +510,17 @@ def test_a_question_comes_from_the_prompt_where_the_record_has_none(tmp_path: Pa
     assert read(tmp_path, rows_2025(chat)).texts == tuple(p[0] for p in PLANETS)
 
 
+def test_long_runs_of_blanks_in_a_prompt_cost_no_time(tmp_path: Path) -> None:
+    def spoil(i: int, row: dict[str, Any]) -> None:
+        row["doc"] = {"gold": PLANETS[i][2]}
+        for call in row["arguments"].values():
+            call["arg_0"] = "Answer" + " " * 200_000 + "which?" + "\nAnswer: "
+
+    texts = read(tmp_path, rows_2025(spoil)).texts
+    assert texts is not None
+    assert texts[0].endswith("which?")
+
+
 def test_a_first_line_longer_than_the_head_is_still_recognised(tmp_path: Path) -> None:
     def spoil(i: int, row: dict[str, Any]) -> None:
         for call in row["arguments"].values():
@@ -594,30 +605,43 @@ def test_a_log_cut_off_anywhere_gives_items_or_a_worded_error(tmp_path: Path) ->
         assert not survives(READERS, write_bytes(tmp_path / "results.json", document[:cut]))
 
 
+def surroundings() -> dict[str, Any]:
+    """Return what a results document says about its run."""
+    return {
+        "results": {"planets": {"acc,none": ACCURACY}},
+        "configs": {"planets": {"num_fewshot": 3}},
+        "config": {"model": "hf", "model_args": "pretrained=owl", "model_dtype": "float32"},
+        "n-shot": {"planets": 3},
+        "versions": {"planets": 1},
+        "model_name": "owl",
+        "date": 1.7e9,
+    }
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     changes=st.lists(st.tuples(st.integers(0, 160), JUNK), min_size=1, max_size=4),
-    layout=st.sampled_from(["lines", "list", "results"]),
-    every_row=st.booleans(),
+    layout=st.sampled_from(["lines", "every line", "list", "results", "beside"]),
 )
 def test_any_value_in_any_place_gives_items_or_a_worded_error(
-    tmp_path_factory: pytest.TempPathFactory,
-    changes: list[tuple[int, Any]],
-    layout: str,
-    every_row: bool,
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, Any]], layout: str
 ) -> None:
-    document: Any = rows_2025()
+    rows: Any = rows_2025()
+    around: Any = surroundings()
     for where, junk in changes:
-        if every_row:
-            document = [replaced(row, junk, where % 40)[0] for row in document]
+        if layout == "every line":
+            rows = [replaced(row, junk, where % 40)[0] for row in rows]
+        elif layout == "beside":
+            around, _ = replaced(around, junk, 1 + where % 18)
         else:
-            document, _ = replaced(document, junk, 1 + where)
+            rows, _ = replaced(rows, junk, 1 + where)
     folder = tmp_path_factory.mktemp("fuzz")
-    if layout == "results":
-        survives(READERS, write_json(folder / "x.json", results_document(planets=document)))
-    elif layout == "list" or not isinstance(document, list):
+    if layout in ("results", "list"):
+        document = {**around, "samples": {"planets": rows}} if layout == "results" else rows
         survives(READERS, write_json(folder / "x.json", document))
-    else:
-        lines = [json.dumps(row) for row in document]
-        write_json(folder / RESULTS, results_document(planets=[]) | {"n-shot": document})
-        survives(READERS, write_lines(folder / NAME, lines))
+        return
+    write_json(folder / RESULTS, around)
+    assert survives(READERS, write_lines(folder / NAME, map(json.dumps, rows))) or (
+        layout != "beside"
+    )
+    survives(READERS, write_json(folder / "x.json", {**around, "samples": {"planets": rows}}))

@@ -27,7 +27,7 @@ _CONTENT = frozenset(
     goldlabels label labels target targets truth choice choices option options ending endings
     solution sol explanation rationale response responses completion cop opa opb opc opd ans
     ansa ansb ansc answera answerb answerc answerd optiona optionb optionc optiond a b c d e
-    finaldecision distractor pred prediction predicted extractedanswer output
+    finaldecision distractor answerkey pred prediction predicted extractedanswer output
     """.split()  # noqa: SIM905 (one word a line would fill a screen)
 )
 _NESTED = ("metadata", "meta")

@@ -42,7 +42,9 @@ _QUESTIONS = """
 #: A question's second half, where the benchmark splits it in two.
 _SECOND_HALVES = {"premise": "hypothesis", "sentence1": "sentence2"}
 _LABEL_ONLY = re.compile(r"\(?[A-Za-z0-9]{1,2}\)?[.):]?")
-_ANSWER_CUE = re.compile(r"\s*\b(answer|a|réponse|antwort|respuesta|risposta)\s*:\s*$", re.I)
+_ANSWER_CUE = re.compile(r"\b(answer|a|réponse|antwort|respuesta|risposta)\s*:$", re.I)
+#: A cue is looked for in the last characters only: texts of logs may be long and hostile.
+_CUE_LENGTH = 24
 
 
 @dataclass(slots=True)
@@ -286,8 +288,14 @@ def last_question(context: Any) -> str:
         context = _last_message(_decoded(context))
     if not isinstance(context, str):
         return ""
-    blocks = [b for b in context.split("\n\n") if _ANSWER_CUE.sub("", b).strip()]
-    return _ANSWER_CUE.sub("", blocks[-1]).strip() if blocks else ""
+    blocks = (_without_cue(block) for block in reversed(context.split("\n\n")))
+    return next((block for block in blocks if block), "")
+
+
+def _without_cue(block: str) -> str:
+    text = block.strip()
+    cue = _ANSWER_CUE.search(text, max(0, len(text) - _CUE_LENGTH))
+    return text if cue is None else text[: cue.start()].strip()
 
 
 def _decoded(text: str) -> Any:

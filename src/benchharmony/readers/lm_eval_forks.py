@@ -123,7 +123,7 @@ def _shared_question(prompts: list[str]) -> str:
         return ""
     if len(prompts) == 1:
         # v0.3 joins a request's arguments, and the names of generation settings are among them.
-        return last_question(re.sub(r"(until|max_length)+$", "", prompts[0]))
+        return last_question(prompts[0].removesuffix("max_length").removesuffix("until"))
     question = last_question(_common_part(prompts) or prompts[0])
     ends = commonprefix([t[::-1] for t in _after_common_part(prompts)])[::-1]  # noqa: RUF071
     after_word = ends.partition(" ")[2].strip()

@@ -76,8 +76,9 @@ class _Companions:
     def gold(self, response: _Response) -> int:
         """Return the index of the right option, -1 where unknown or out of range."""
         key = self.items.get(response.item_id, {}).get(_KEY)
-        known = isinstance(key, int) and 0 <= key < len(response.logprobs)
-        return int(key) if known and key is not None else -1
+        if isinstance(key, int) and not isinstance(key, bool) and 0 <= key < len(response.logprobs):
+            return key
+        return -1
 
 
 def order_averaged_logprobs(logits: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -245,7 +246,7 @@ def _evaluation(
     gold = np.array([beside.gold(r) for r in responses])
     keyed = bool((gold >= 0).all())
     items = [beside.items.get(r.item_id, {}) for r in responses]
-    choices = [tuple(map(str, i.get("options") or ())) for i in items]
+    choices = [tuple(map(str, _listed(i.get("options")))) for i in items]
     orders = sorted({r.orders for r in responses})
     return Evaluation.from_arrays(
         benchmark=benchmark,
@@ -262,6 +263,10 @@ def _evaluation(
         notes=notes,
         source=source,
     )
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _groups(facts: list[Mapping[str, Any]]) -> dict[str, list[str | None]]:
