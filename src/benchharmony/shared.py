@@ -41,11 +41,9 @@ class Shared:
         The shared one for each evaluation, in order (equal labels).
     own : list of Partition
         Each model's own.
-    own_at_k : list of ndarray
-        Each model's own labels at the shared k: agreement that the choice of k does not blur.
     agreement, agreement_at_k : ndarray, shape (M, M)
         Adjusted Rand index between the models' own partitions: each at its own k, and all at the
-        shared k (NaN where that has no such k).
+        shared k; NaN where a model has no partition of its own.
     with_shared : ndarray, shape (M,)
         The same of each model's own partition with the shared one.
     rows : list of dict
@@ -78,30 +76,35 @@ class Shared:
         }
 
     def _sentences(self) -> list[str]:
-        m, k = len(self.own), self.partitions[0].k
-        off = self.agreement[~np.eye(m, dtype=bool)]
-        same = self.agreement_at_k[~np.eye(m, dtype=bool)]
+        made = self.partitions[0]
+        if made.undefined:
+            return [f"The shared partition is undefined: {made.undefined}."]
+        ks = [p.k for p in self.own if not p.undefined]
+        without = len(self.own) - len(ks)
         out = [
-            f"One partition (k = {k}) from the mean similarity of {m} models "
-            f"({self.partitions[0].settings['similarity']}); the models' own have k = "
-            f"{min(p.k for p in self.own)} to {max(p.k for p in self.own)}."
+            f"One partition (k = {made.k}) from the mean similarity of {len(self.own)} models "
+            f"({made.settings['similarity']})."
         ]
-        if m > 1:
-            at_k = f"; at k = {k}: {np.nanmean(same):.2f}" if np.isfinite(same).any() else ""
+        if ks:
+            out[0] += f" The models' own have k = {min(ks)} to {max(ks)}."
+        if without:
+            out[0] += f" {without} of them have none of their own (no admissible k)."
+        off = ~np.eye(len(self.own), dtype=bool)
+        own, same = _mean(self.agreement[off]), _mean(self.agreement_at_k[off])
+        if own is not None:
+            at_k = "" if same is None else f"; all at k = {made.k}: {same:.2f}"
             out.append(
-                f"Models' own partitions agree with each other at {off.mean():.2f} on average "
-                f"(adjusted Rand index; 0 is chance, 1 equal{at_k}), with the shared one at "
-                f"{self.with_shared.mean():.2f}."
+                f"Models' own partitions agree with each other at {own:.2f} on average (adjusted "
+                f"Rand index; 0 is chance, 1 equal{at_k}), with the shared one at "
+                f"{_mean(self.with_shared):.2f}."
             )
-        both = [(r["shared"], r["own"]) for r in self.rows if None not in (r["shared"], r["own"])]
-        if both:
-            gap = np.mean([abs(a - b) for a, b in both])
+        pairs = [(r["shared"], r["own"]) for r in self.rows]
+        gap = _mean(np.array([abs(a - b) for a, b in pairs if a is not None and b is not None]))
+        if gap is not None:
             out.append(
                 f"H on the shared partition differs from H on a model's own by {gap:.2f} on "
                 "average: that much of H is the model's own way to split the items."
             )
-        if self.partitions[0].undefined:
-            out.append(f"The shared partition is undefined: {self.partitions[0].undefined}.")
         return out
 
 
@@ -148,9 +151,14 @@ def shared_partition(evaluations: Sequence[Evaluation], settings: Settings) -> S
     partitions = [replace(made, tau=t) for t in taus]
     return Shared(
         group, partitions, own,
-        agreement=_rand([p.labels for p in own]),
+        agreement=_rand([None if p.undefined else p.labels for p in own]),
         agreement_at_k=_rand([p.labels_by_k.get(made.k) for p in own]),
-        with_shared=np.array([_ari(p.labels, made.labels) for p in own]),
+        with_shared=np.array(
+            [
+                np.nan if p.undefined or made.undefined else _ari(p.labels, made.labels)
+                for p in own
+            ]
+        ),
         rows=[
             {"model": e.model, "shared": _h(e, s, settings), "own": _h(e, o, settings)}
             for e, s, o in zip(group, partitions, own, strict=True)
@@ -236,6 +244,12 @@ def _artefact_means(
         for a in artefacts(e, p):
             found.setdefault(a.name, []).append(a.ami)
     return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def _mean(values: FloatArray) -> float | None:
+    """Return the mean of what is not NaN, None where nothing is."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if len(there) else None
 
 
 def _listed(values: FloatArray) -> Any:

@@ -225,7 +225,7 @@ def _matrix(models: list[str], matrix: list[list[float]]) -> Text:
     count = min(len(models), 12)
     lines = ["".ljust(20) + " ".join(f"{i + 1:>4}" for i in range(count))]
     for i in range(count):
-        cells = " ".join(f"{matrix[i][j]:4.2f}" for j in range(count))
+        cells = " ".join(f"{number(matrix[i][j], 2):>4}" for j in range(count))
         lines.append(f"{i + 1:>2} {shown(models[i], 16):<17}{cells}")
     if len(models) > count:
         lines.append(f"and {len(models) - count} more in --format json")

@@ -1,0 +1,163 @@
+"""Plots of a landscape: labels that keep clear, specifications that draw, names that do no harm."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchharmony import BenchharmonyError
+from benchharmony.landscape import landscape
+from benchharmony.plots import (
+    landscape_specs,
+    matrix_spec,
+    plane,
+    plane_spec,
+    save,
+    save_landscape,
+    trends_spec,
+)
+from benchharmony.plots.labels import overlap, place_labels
+from planted_grid import planted_grid
+
+SUBJECT = {"partition": "declared:subject", "bootstrap": 60, "repeats": 3}
+NAMES = ["Qwen2.5-0.5B", "Qwen2.5-3B", "Qwen2.5-14B", "Llama-3.2-1B", "Llama-3.1-8B", "mystery"]
+
+
+@pytest.fixture(scope="module")
+def record():
+    grid = [
+        e
+        for i, name in enumerate(("one", "two", "three"))
+        for e in planted_grid(
+            np.linspace(0.7, 0.9, 6) + 0.03 * i, items=300, seed=i, names=NAMES, benchmark=name
+        )
+    ]
+    return landscape(grid, **SUBJECT).record
+
+
+def boxes(labels, texts):
+    return [
+        (p.centre[0] - 3.2 * len(t), p.centre[1] - 6.5, p.centre[0] + 3.2 * len(t),
+         p.centre[1] + 6.5)
+        for p, t in zip(labels, texts, strict=True)
+    ]  # fmt: skip
+
+
+def assert_clear(points, texts, width, height):
+    placed = boxes(place_labels(points, texts, width, height), texts)
+    for i, box in enumerate(placed):
+        assert box[0] >= -1e-6
+        assert box[2] <= width + 1e-6
+        assert box[1] >= -1e-6
+        assert box[3] <= height + 1e-6
+        for other in placed[:i]:
+            assert overlap(box, other) < 1e-6
+
+
+place = st.tuples(st.floats(20, 540), st.floats(20, 380))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(place, min_size=1, max_size=15))
+def test_labels_of_any_points_keep_clear_of_each_other_and_inside(points):
+    assert_clear(points, [f"benchmark {i}" for i in range(len(points))], 560, 400)
+
+
+def test_labels_of_one_spot_keep_clear_too():
+    assert_clear([(300, 200)] * 12, [f"benchmark {i}" for i in range(12)], 560, 400)
+
+
+def test_a_lonely_label_sits_beside_its_point():
+    (label,) = place_labels([(300, 200)], ["benchmark"], 560, 400)
+    assert label.away < 14
+
+
+def values_of(spec):
+    return spec["data"]["values"]
+
+
+def test_the_plane_shows_every_benchmark_at_its_numbers(record):
+    rows = {r["benchmark"]: r for r in values_of(plane_spec(record))}
+    for entry in record["benchmarks"]:
+        row, h = rows[entry["benchmark"]], entry["harmony"]["adjusted"]
+        assert row["mean"] == h["mean"]
+        assert row["sd"] ** 2 == pytest.approx(h["variance"])
+        assert (row["low"], row["high"]) == tuple(h["ci"])
+        assert row["verdict"] == entry["verdict"]["label"]
+
+
+def test_trends_keep_families_in_order_of_their_smallest_size(record):
+    spec = trends_spec(record)
+    panel = spec["vconcat"][0]["hconcat"][0]
+    points = panel["layer"][-1]["encoding"]["color"]["scale"]["domain"]
+    assert points == ["Qwen2.5", "Llama-3"]  # the unknown model has no size
+    sizes = {r["model"]: r["x"] for r in values_of(panel)}
+    assert sizes["Qwen2.5-0.5B"] == 0.5e9
+    fitted = panel["layer"][1]["data"]["values"]
+    assert {r["family"] for r in fitted} == {"Qwen2.5"}  # two sizes are not fitted
+
+
+def test_no_known_size_is_an_error_in_words():
+    made = landscape(planted_grid([0.9, 0.8]), **SUBJECT).record
+    with pytest.raises(BenchharmonyError, match="parameters of no model"):
+        trends_spec(made)
+    assert "trends-parameters" not in landscape_specs(made)
+
+
+def test_specifications_are_strict_json_without_anything_to_load(record):
+    for spec in landscape_specs(record).values():
+        text = json.dumps(spec, allow_nan=False)
+        assert text.count("http") == 1  # the name of the schema
+        assert '"url"' not in text
+
+
+def test_a_matrix_leaves_undefined_cells_empty_and_numbers_equal_names():
+    found = {"models": ["a", "a", "b"], "agreement": [[1, None, 0.2], [None, None, None],
+                                                      [0.2, None, 1]]}  # fmt: skip
+    cells = values_of(matrix_spec("b", found))
+    assert len(cells) == 4
+    assert {c["a"] for c in cells} == {"a (1)", "b"}
+
+
+HOSTILE = "\u202e<script>alert(1)</script>\n" + "x" * 5000
+
+
+def test_hostile_names_are_made_safe_and_short():
+    made = landscape(planted_grid([0.9, 0.8, 0.7], benchmark=HOSTILE), **SUBJECT).record
+    text = json.dumps(plane_spec(made), ensure_ascii=False)
+    assert "\u202e" not in text
+    assert "\n" not in text
+    assert len(text) < 10_000
+
+
+def test_every_plot_is_drawn_as_svg_with_text_and_as_png(record, tmp_path):
+    pytest.importorskip("vl_convert")
+    paths = save_landscape(record, tmp_path / "plots")
+    names = {p.name for p in paths}
+    assert {"plane.svg", "plane.png", "plane-matched.svg", "trends-parameters.png"} <= names
+    svg = (tmp_path / "plots" / "plane.svg").read_text()
+    assert "one</text>" in svg
+    assert "three</text>" in svg
+    png = (tmp_path / "plots" / "plane.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert 1200 <= int.from_bytes(png[16:20]) <= 1640  # two px for one: about 800 wide
+
+
+def test_charts_are_altair_charts(record):
+    altair = pytest.importorskip("altair")
+    assert isinstance(plane(record), altair.LayerChart)
+
+
+def test_without_the_extra_the_error_names_it(record, monkeypatch, tmp_path):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(BenchharmonyError, match=r"benchharmony\[plots\]"):
+        plane(record)
+    with pytest.raises(BenchharmonyError, match=r"benchharmony\[plots\]"):
+        save(plane_spec(record), tmp_path / "p.svg")
+    with pytest.raises(BenchharmonyError, match=r"\.svg or \.png"):
+        save(plane_spec(record), tmp_path / "p.gif")
