@@ -8,6 +8,7 @@ from benchharmony._version import __version__
 from benchharmony.errors import BenchharmonyError, BenchharmonyWarning
 from benchharmony.evaluation import Evaluation
 from benchharmony.harmony import HarmonyResult, harmony
+from benchharmony.landscape import Landscape, landscape
 from benchharmony.metric import harmony_score, performance_masses
 from benchharmony.partition import Partition, partition
 from benchharmony.predictive import Predictive
@@ -21,6 +22,7 @@ __all__ = [
     "BenchharmonyWarning",
     "Evaluation",
     "HarmonyResult",
+    "Landscape",
     "Partition",
     "Predictive",
     "Rebalance",
@@ -29,6 +31,7 @@ __all__ = [
     "harmony",
     "harmony_score",
     "jeffreys",
+    "landscape",
     "on_shared_items",
     "partition",
     "performance_masses",

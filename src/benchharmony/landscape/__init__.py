@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
-from benchharmony.landscape.record import Plan, landscape_record
 from benchharmony.models import ModelInfo, describe, read_models
 from benchharmony.report.settings import Settings
 
@@ -117,6 +116,8 @@ def landscape(
     BenchharmonyError
         When nothing is given, no evaluation has a defined H, or no model is on every benchmark.
     """
+    from benchharmony.landscape.record import Plan, landscape_record
+
     chosen = settings or Settings()
     if options:
         try:
