@@ -234,6 +234,16 @@ def test_everything_a_report_needs_is_recorded(model: Path, items: Path, tmp_pat
     assert (found.metrics["option_tokens_2"] >= 1).all()
 
 
+def test_a_score_that_is_not_there_costs_no_work(
+    model: Path, items: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BenchharmonyError, match=r"no metric 'bleu' .*acc_norm.*--resume"):
+        collect(parsed(model, items, tmp_path, "--score", "bleu"))
+    monkeypatch.setattr(collect_run, "run_batch", None)  # not called again
+    found = Evaluation.load(collect(parsed(model, items, tmp_path, "--resume", "--score", "acc")))
+    assert found.score_name == "acc"
+
+
 def test_open_ended_items_are_generated_and_scored(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "open.jsonl"
     first = {"id": "1", "question": "Who spoke of the river?", "answers": ["nobody at all"]}
