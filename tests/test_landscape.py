@@ -228,6 +228,16 @@ def test_models_given_in_python_are_used():
     assert made["trends"]["parameters"][0]["adjusted"]["families"][0]["sizes"] == 3
 
 
+def test_no_column_of_the_table_is_lost_at_80_columns():
+    names = [f"Qwen2.5-{i}B" for i in (1, 3, 7, 14)]
+    grid = planted_grid([0.9] * 4, items=12_000, names=names, benchmark="a_rather_long_task_name")
+    entry = (made := landscape(grid, **SUBJECT)).record["benchmarks"][0]
+    line = next(x for x in made.render("text").splitlines() if x.lstrip().startswith("a_rather"))
+    h = entry["harmony"]["adjusted"]
+    assert line.split()[-1] == f"{entry['agreement']['mean']:.2f}"
+    assert f"{h['variance_ci'][0] ** 0.5:.2f}-{h['variance_ci'][1] ** 0.5:.2f}" in line
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("items", "least"), [(600, 0.9), (2400, 0.9)])
 def test_intervals_hold_the_planted_mean_and_variance_at_the_nominal_rate(items, least):

@@ -15,6 +15,8 @@ from benchharmony.landscape.growth import size_words
 from benchharmony.report.shown import number, shown
 from benchharmony.report.text import WIDTH
 
+#: The first column never becomes narrower than this.
+_NARROWEST = 8
 #: Rows of the long tables; the machine-readable formats have all.
 _MOST = 40
 
@@ -30,6 +32,7 @@ def print_landscape(record: dict[str, Any], console: Console) -> None:
     """Print the landscape."""
     unicode = "utf" in console.encoding.lower()
     console.print(_plane(record, unicode))
+    console.print()
     for entry in record["benchmarks"]:
         _say(console, f"{shown(entry['benchmark'], 60)}: {entry['verdict']['label']}. "
              f"{shown(entry['verdict']['sentence'], 400)}")  # fmt: skip
@@ -37,6 +40,7 @@ def print_landscape(record: dict[str, Any], console: Console) -> None:
             _say(console, f"! {shown(warning, 400)}", "yellow", 2)
     _title(console, "Who is in it")
     console.print(_bands(record, unicode))
+    console.print()
     console.print(_models(record, unicode))
     _title(console, f"Sizes: every benchmark cut to {record['size']['matched_items']} items")
     console.print(_sizes(record, unicode))
@@ -57,7 +61,8 @@ def print_landscape(record: dict[str, Any], console: Console) -> None:
 
 
 def _table(unicode: bool, *columns: str, width: int = 20) -> Table:
-    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
+    # The box itself parts the columns by one character.
+    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=0, show_edge=False)
     table.add_column(columns[0], no_wrap=True, overflow="ellipsis", max_width=width)
     for name in columns[1:]:
         table.add_column(name, justify="right", no_wrap=True, overflow="ellipsis")
@@ -66,8 +71,11 @@ def _table(unicode: bool, *columns: str, width: int = 20) -> Table:
 
 def _firm(table: Table) -> Table:
     """Return the table with its first column giving way where it is too wide, not its numbers."""
-    for column in table.columns[1:]:
+    first, *others = table.columns
+    for column in others:
         column.min_width = max(len(str(cell)) for cell in (column.header, *column.cells))
+    left = WIDTH - sum((column.min_width or 0) + 1 for column in others)
+    first.max_width = max(min(first.max_width or left, left), _NARROWEST)
     return table
 
 
