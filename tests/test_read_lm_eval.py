@@ -156,6 +156,15 @@ def test_a_useless_results_file_beside_it_is_no_obstacle(tmp_path: Path, documen
     assert found.source.files == (str(tmp_path / NAME),)
 
 
+def test_a_log_without_a_time_in_its_name_belongs_to_the_results_file(tmp_path: Path) -> None:
+    for name, model in (("results.json", "owl"), ("results_2020-01-01.json", "another")):
+        document = {"results": {"planets": {}}, "versions": {}, "model_name": model}
+        write_json(tmp_path / name, document)
+    assert read(tmp_path, rows_2025(), "planets.jsonl").model == "owl"
+    (tmp_path / "results.json").unlink()
+    assert read(tmp_path, rows_2025(), "planets.jsonl").model == "unknown"
+
+
 def test_used_results_files_are_not_reported_as_unusable(tmp_path: Path) -> None:
     write_lines(tmp_path / NAME, rows_2025())
     results = {"results": {"planets": {}}, "versions": {}, "model_name": "owl"}
@@ -306,9 +315,10 @@ def test_ties_go_to_the_lowest_index_and_are_told(tmp_path: Path) -> None:
 
 def test_acc_norm_divides_by_the_characters_of_the_option(tmp_path: Path) -> None:
     def spoil(i: int, row: dict[str, Any]) -> None:
-        row["arguments"]["gen_args_0"]["arg_1"] = " ab"
-        row["arguments"]["gen_args_1"]["arg_1"] = " abcdefgh"
-        row["filtered_resps"] = [["-1.0", "False"], ["-2.0", "False"]]  # -0.5 and -0.25
+        # The delimiter does not count: -1 and -0.75, where it would be -0.5 and -0.6 with it.
+        row["arguments"]["gen_args_0"]["arg_1"] = " a"
+        row["arguments"]["gen_args_1"]["arg_1"] = " abcd"
+        row["filtered_resps"] = [["-1.0", "False"], ["-3.0", "False"]]
         row |= {"target": "1", "acc": 0.0}
         row["doc"] = {"question": "?"}
 
@@ -339,6 +349,7 @@ def test_the_second_half_of_mutual_information_logs_is_no_option(tmp_path: Path)
         row["filtered_resps"] += [["-0.1", "False"], ["-0.2", "False"]]
         row["arguments"] |= {f"gen_args_{k}": {"arg_0": "", "arg_1": " x"} for k in (2, 3)}
         row |= {"acc_mutual_info": 1.0, "metrics": ["acc", "acc_mutual_info"]}
+        del row["doc"]["choices"]
 
     found = read(tmp_path, rows_2025(spoil))
     assert found.option_logprobs is not None
@@ -424,6 +435,12 @@ def test_the_default_score_follows_a_fixed_order(
     tmp_path: Path, metrics: dict[str, Any], score: str
 ) -> None:
     assert read(tmp_path, [generated(i, **metrics) for i in range(3)]).score_name == score
+
+
+def test_a_metric_without_gaps_goes_before_one_with_gaps(tmp_path: Path) -> None:
+    rows = [generated(i, exact_match=1.0 if i else None, f1=0.5) for i in range(3)]
+    found = read(tmp_path, rows)
+    assert (found.score_name, len(found)) == ("f1", 3)
 
 
 def test_a_metric_outside_0_to_1_is_kept_but_is_no_score(tmp_path: Path) -> None:

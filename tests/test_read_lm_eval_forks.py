@@ -82,6 +82,16 @@ def test_options_inside_the_sentence_leave_a_gap_in_the_question(tmp_path: Path)
     assert found.choices[0] == ("owl was hungry.", "fox was hungry.")
 
 
+def test_options_that_begin_alike_are_not_cut_inside_a_word(tmp_path: Path) -> None:
+    rows = write_out()
+    for row in rows:
+        for k, name in enumerate(("Mercury", "Mars")):
+            row[f"prompt_{k}"] = f"{SHOTS}Which is red?\nAnswer: {name}"
+    (found,) = read_with(READERS, write_json(tmp_path / "x_write_out_info.json", rows))
+    assert found.choices is not None
+    assert found.choices[0] == ("Mercury", "Mars")
+
+
 def test_a_generation_task_of_v03_has_text_where_others_have_numbers(tmp_path: Path) -> None:
     rows = [
         {
