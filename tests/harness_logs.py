@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
-from benchharmony.readers import Reader, ReadOptions, SourceFile
+from benchharmony.readers import Reader, ReadOptions, SourceFile, lm_eval
 
 Row = dict[str, Any]
+
+SAMPLES = "samples_planets_2025-06-30T19-40-09.461247.jsonl"
+RESULTS = "results_2025-06-30T19-40-09.461247.json"
 
 #: Two options an item; the right one, the log-likelihoods, and whether that is right.
 PLANETS = (
@@ -90,6 +93,11 @@ def read_with(
     """Read a file with the first of the readers that takes it."""
     reader = next(r for r in readers if r.sniff(file))
     return reader.read(file, options or ReadOptions())
+
+
+def read_samples(folder: Path, rows: Iterable[Any], name: str = SAMPLES) -> Evaluation:
+    """Write the lines of a samples log and read them."""
+    return read_with(lm_eval.READERS, write_lines(folder / name, rows))[0]
 
 
 def survives(readers: Sequence[Reader], file: SourceFile) -> bool:

@@ -88,7 +88,7 @@ def run_of_results(
         model = _text(_mapping(results, "config").get("model"))
         if model is None or model.lower() in _BACKENDS:
             model = _UNKNOWN
-            notes = ("the log does not say which model it is; name it with the model option",)
+            notes = ("the log does not say which model it is; name it with --model-name",)
         else:
             notes = (f"the log names no model, only the wrapper that ran it ({model})",)
     aggregates = _mapping(_mapping(results, "results"), task or "")
