@@ -193,6 +193,7 @@ def chat_template(tokenizer: Any, system: str | None = None) -> Any:
 
 
 def _libraries() -> tuple[Any, Any]:
+    os.environ.setdefault("TQDM_DISABLE", "1")  # bars of loaders; --quiet means quiet
     try:
         import torch
         import transformers

@@ -106,19 +106,32 @@ def run_benchmark(
     run, failed = _prepare(loaded, benchmark, options)
     done.update({i: o for i, o in failed.items() if i not in done})
     batches = [b for b in _batches(run) if not all(i in done for i in b)]
+    if batches:
+        _start(run, batches)
+        _run_batches(run, batches, store, done)
+    return store, done
+
+
+def _start(run: _Run, batches: Sequence[Sequence[int]]) -> None:
+    """Set up progress, and find out whether texts can share their beginnings."""
     run.progress = Progress(
-        f"{benchmark.name} / {loaded.name}",
+        f"{run.benchmark.name} / {run.loaded.name}",
         sum(map(len, batches)),
         sum(run.sizes[i] for b in batches for i in b),
-        quiet=options.quiet,
+        quiet=run.options.quiet,
     )
-    if batches:
-        longest = max(len(c) for p in run.plans.values() for c in p.chains)
-        run.packed = can_pack(loaded, longest)
-        if not run.packed:
-            run.progress.note(
-                "this kind of model cannot share the beginnings of texts; each is read alone"
-            )
+    longest = max(len(c) for p in run.plans.values() for c in p.chains)
+    run.packed = can_pack(run.loaded, longest)
+    if not run.packed:
+        run.progress.note(
+            "this kind of model cannot share the beginnings of texts; each is read alone"
+        )
+
+
+def _run_batches(
+    run: _Run, batches: Sequence[Sequence[int]], store: ShardStore, done: dict[int, Outcome]
+) -> None:
+    """Run batches, writing shards as time passes and at the end, however it comes."""
     fresh: dict[int, Outcome] = {}
     since = time.monotonic()
     try:
@@ -133,7 +146,6 @@ def run_benchmark(
         store.write(fresh)
         run.progress.close()
     done.update(fresh)
-    return store, done
 
 
 def _prepare(

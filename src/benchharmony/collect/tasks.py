@@ -6,7 +6,7 @@ import difflib
 import logging
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,17 +87,10 @@ def load_task(name: str, options: TaskOptions | None = None) -> Benchmark:
     problems: list[Problem] = []
     for task_name, task in tasks.items():
         _check_kind(task_name, task)
-        for number, document in task.doc_iterator(limit=options.limit):
-            item_id = str(number) if len(tasks) == 1 else f"{task_name}:{number}"
-            try:
-                instances = _instances(task, number, document, options)
-                items.append(task_item(item_id, task, document, instances, options.max_new_tokens))
-                asked[item_id] = _Asked(task, document, instances)
-            except ItemError as error:
-                problems.append(Problem(task_name, str(error), number + 1, item_id))
-            except Exception as error:  # templates and functions of a task may fail in any way
-                reason = f"the task fails on this document ({type(error).__name__}: {error})"
-                problems.append(Problem(task_name, reason, number + 1, item_id))
+        prefix = "" if len(tasks) == 1 else f"{task_name}:"
+        for item, one in _documents(task_name, task, prefix, options, problems):
+            items.append(item)
+            asked[item.item_id] = one
     if not items:
         first = f"; the first problem: {problems[0]}" if problems else ""
         raise BenchharmonyError(f"--task {name}: no usable document{first}")
@@ -118,6 +111,25 @@ def load_task(name: str, options: TaskOptions | None = None) -> Benchmark:
             "limit": options.limit,
         },
     )
+
+
+def _documents(
+    name: str, task: Any, prefix: str, options: TaskOptions, problems: list[Problem]
+) -> Iterator[tuple[WorkItem, _Asked]]:
+    """Yield the usable documents of a task; the others become problems."""
+    for number, document in task.doc_iterator(limit=options.limit):
+        item_id = f"{prefix}{number}"
+        try:
+            instances = _instances(task, number, document, options)
+            item = task_item(item_id, task, document, instances, options.max_new_tokens)
+        except ItemError as error:
+            problems.append(Problem(name, str(error), number + 1, item_id))
+        except Exception as error:  # templates and functions of a task may fail in any way
+            first = next((x.strip() for x in str(error).splitlines() if x.strip()), "")
+            reason = f"the task fails on this document ({type(error).__name__}: {first[:200]})"
+            problems.append(Problem(name, reason, number + 1, item_id))
+        else:
+            yield item, _Asked(task, document, instances)
 
 
 @dataclass
