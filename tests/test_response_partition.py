@@ -72,12 +72,25 @@ def test_a_familys_own_answers_never_touch_its_partition():
         assert same == name.startswith("A-"), name
 
 
-def test_profiles_do_not_change_with_a_models_or_an_items_level():
+def test_profiles_do_not_change_with_a_models_level_or_the_order_of_items():
     rng = np.random.default_rng(0)
-    values = rng.random((9, 40))
-    moved = values + rng.normal(size=(9, 1)) + rng.normal(size=40)
-    assert profiles(moved) == pytest.approx(profiles(values))
-    assert np.linalg.norm(profiles(values), axis=1) == pytest.approx(np.ones(40))
+    values = rng.random((9, 80))
+    assert profiles(values + rng.normal(size=(9, 1))) == pytest.approx(profiles(values))
+    order = rng.permutation(80)
+    assert profiles(values[:, order]) == pytest.approx(profiles(values)[order])
+    assert np.linalg.norm(profiles(values), axis=1) == pytest.approx(np.ones(80))
+
+
+def test_weak_and_strong_models_parting_at_hard_items_make_no_groups():
+    """Models of one skill at many levels: their item curves differ, their groups do not."""
+    rng = np.random.default_rng(3)
+    ease, ability = rng.normal(0, 2, 400), np.linspace(-2, 3, 14)
+    scores = (rng.random((14, 400)) < sigmoid(ability[:, None] + ease)).astype(float)
+    evaluations = [
+        Evaluation.from_arrays(benchmark="b", model=f"m{i}", scores=s) for i, s in enumerate(scores)
+    ]
+    _, found = response_partitions(evaluations, Settings(k=4))
+    assert found["artefacts"]["difficulty"] < 0.2
 
 
 def test_items_that_all_models_treat_alike_have_no_profile():

@@ -1,9 +1,10 @@
 """Partitions from how many models answer, where there are no distributions and no labels.
 
-An item is described by how much better or worse each model does on it than that model and that
-item do on average: overall difficulty is taken out, for a partition by difficulty would make H low
-by construction. What is left groups items that the same models find hard. That is not a topic, and
-with few items or models it is mostly noise; the diagnostics say how far it restates something.
+An item is described by how much better or worse each model does on it than on items of like
+difficulty: a partition by difficulty would make H low by construction. (Taking out averages, or a
+Rasch model, is not enough: weak and strong models part at hard items and meet at easy ones.) What
+is left groups items that the same models find hard. That is not a topic, and with few items or
+models it is mostly noise; the diagnostics say how far it restates something, difficulty included.
 
 A model is never judged on a partition that its own answers made, nor those of its family: each
 family has a partition made from all the other models (cross-fitting).
@@ -33,6 +34,10 @@ FloatArray = NDArray[np.float64]
 
 #: Models needed in all, and left to describe the items once a family is taken out.
 FEWEST_MODELS, FEWEST_OTHERS = 8, 5
+#: Items of like difficulty: a share of all, but at least so many.
+_LIKE_SHARE, _LIKE_ITEMS = 8, 10
+#: Variance that keeps small differences between near-certain answers small.
+_SOFT = 0.02
 
 
 def response_partitions(
@@ -121,19 +126,50 @@ def _right(evaluation: Evaluation) -> FloatArray:
 
 
 def profiles(values: FloatArray) -> FloatArray:
-    """Return each item's unit profile over models, its own and the models' averages taken out.
+    """Return each item's unit profile over models, what items of like difficulty share taken out.
 
     Parameters
     ----------
     values : ndarray, shape (M, n) or (M, n, options)
-        What each model did on each item.
+        What each model did on each item, in [0, 1]. With options there is no key and so no
+        difficulty: averages of models and items are taken out instead.
     """
-    centred = values - values.mean(axis=1, keepdims=True)
-    centred = centred - centred.mean(axis=0, keepdims=True)
-    flat = np.moveaxis(centred, 0, -1).reshape(values.shape[1], -1)
+    if values.ndim == 2:
+        flat = _beyond_difficulty(values).T
+    else:
+        centred = values - values.mean(axis=1, keepdims=True)
+        centred = centred - centred.mean(axis=0, keepdims=True)
+        flat = np.moveaxis(centred, 0, -1).reshape(values.shape[1], -1)
     length = np.linalg.norm(flat, axis=1, keepdims=True)
-    unit: FloatArray = np.divide(flat, length, out=np.zeros_like(flat), where=length > 1e-9)
+    unit: FloatArray = np.divide(flat, length, out=np.zeros_like(flat), where=length > 1e-6)
     return unit
+
+
+def _beyond_difficulty(values: FloatArray) -> FloatArray:
+    """Return how each model stands out on each item among items of like difficulty, (M, n).
+
+    Items are ordered by their mean over models; from each model's value goes its running mean over
+    the nearest eighth of the items, over its running standard deviation there. Items of equal
+    difficulty are in the order of their values, so that the order of the log changes nothing.
+    """
+    m, n = values.shape
+    ease = values.mean(axis=0).round(9)
+    order = np.lexsort((*values[::-1], ease))
+    width = min(max(_LIKE_ITEMS, n // _LIKE_SHARE), n)
+    x = np.pad(values[:, order], ((0, 0), (1, 0)))
+    start = np.clip(np.arange(n) - width // 2, 0, n - width)
+
+    def running(powers: FloatArray) -> FloatArray:
+        total = np.cumsum(powers, axis=1)
+        mean: FloatArray = (total[:, start + width] - total[:, start]) / width
+        return mean
+
+    mean = running(x)
+    spread = np.sqrt(np.maximum(running(x**2) - mean**2, 0.0) + _SOFT)
+    out = np.empty((m, n))
+    out[:, order] = (x[:, 1:] - mean) / spread
+    centred: FloatArray = out - out.mean(axis=0, keepdims=True)
+    return centred
 
 
 def _partition(
@@ -145,7 +181,7 @@ def _partition(
         similarity, [row.round(9).tobytes() for row in vectors], choice, kind="responses",
         settings={"responses": source, "models": models, "tau": settings.tau, "tau_used": used},
         notes=(
-            f"made from the responses of {models} models of other families ({source}), difficulty "
+            f"made from the responses of models of other families ({source}), difficulty "
             "taken out: items that the same models find hard, which need not share a topic",
         ),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from benchharmony.artefacts import artefacts
+from benchharmony.artefacts import FLAG_AT, artefacts
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.harmony import harmony
@@ -99,7 +99,10 @@ def landscape_record(
         "version": __version__,
         "settings": plan.to_dict(),
         "models": [m.to_dict() for m in present],
-        "benchmarks": [_benchmark(b, g, values[b], models, plan) for b, g in groups.items()],
+        "benchmarks": [
+            _benchmark(b, g, values[b], models, plan, made.found.get(b, {}))
+            for b, g in groups.items()
+        ],
         "evaluations": [
             row for b, g in groups.items() for row in _rows(g, values[b], models, plan.settings)
         ],
@@ -228,6 +231,7 @@ def _benchmark(
     values: Values,
     models: Mapping[str, ModelInfo],
     plan: Plan,
+    found: Mapping[str, Any],
 ) -> dict[str, Any]:
     observed = _observed(group, plan.settings)
     noise = {n: values.covariance(n) for n in _NUMBERS}
@@ -253,7 +257,7 @@ def _benchmark(
         "agreement": over["agreement"],
         "leave_one_model_out": _bands(observed, noise, list(names)),
         "leave_one_family_out": _bands(observed, noise, list(families)) if several else None,
-        "verdict": verdict(agreements, over["agreement"], _artefact(group)),
+        "verdict": verdict(agreements, over["agreement"], _artefact(group, found)),
         "warnings": _group_warnings(group, sizes),
     }
 
@@ -264,15 +268,11 @@ def _bands(
     return {n: leave_out(observed[n], noise[n], labels) for n in ("raw", "adjusted", "agreement")}
 
 
-def _artefact(group: Sequence[Measured]) -> str | None:
-    """Return the artefact that at least half of the induced partitions restate, if any."""
-    flagged = Counter(
-        a.name
-        for m in group
-        if m.split.is_induced
-        for a in artefacts(m.evaluation, m.split)
-        if a.flag
-    )
+def _artefact(group: Sequence[Measured], found: Mapping[str, Any]) -> str | None:
+    """Return the artefact that at least half of the partitions restate, if any."""
+    if found.get("artefacts", {}).get("difficulty", 0.0) >= FLAG_AT:
+        return "how hard the items are"
+    flagged = Counter(a.name for m in group for a in artefacts(m.evaluation, m.split) if a.flag)
     name, count = flagged.most_common(1)[0] if flagged else ("", 0)
     return name.replace("_", " ") if 2 * count >= len(group) and count else None
 

@@ -223,7 +223,8 @@ def _partitions(benchmark: str, found: dict[str, Any], console: Console) -> None
         _say(console, shown(sentence, 500))
     matrix = found.get("agreement")
     if matrix:
-        _say(console, "Adjusted Rand index of the models' own partitions:")
+        whose = "models' own" if found["kind"] == "shared" else "families'"
+        _say(console, f"Adjusted Rand index of the {whose} partitions:")
         console.print(_matrix(found["models"], matrix))
     if found.get("note"):
         _say(console, shown(found["note"], 300), "dim")
