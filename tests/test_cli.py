@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from benchharmony.cli import main
+from benchharmony.commands import COMMANDS
 from planted import planted
 
 
@@ -146,6 +147,54 @@ def test_items_join_texts_by_id(saved, tmp_path, capsys):
     other = write(tmp_path / "other.jsonl", '{"id": "zzz", "question": "what"}')
     assert main(["report", source, "--items", other]) == 2
     assert "none of its 150 item ids" in capsys.readouterr().err
+
+
+def two_models(tmp_path: Path) -> str:
+    rng = np.random.default_rng(0)
+    lines = ["model,id,score,subject"]
+    for model, rates in (("big", (0.9, 0.9)), ("small", (0.85, 0.3))):
+        for i in range(300):
+            topic = i % 2
+            lines.append(f"{model},{i},{int(rng.random() < rates[topic])},{'ab'[topic]}")
+    return write(tmp_path / "two.csv", "\n".join(lines) + "\n")
+
+
+def test_compare_finds_the_subdomain_where_models_differ(tmp_path, capsys):
+    source = two_models(tmp_path)
+    assert main(["compare", source, "-a", "big", "-b", "small", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    a, b = sorted(document["subdomains"], key=lambda s: s["label"])
+    assert (a["label"], b["label"]) == ("a", "b")
+    assert b["q_value"] < 0.001 < a["q_value"]
+    assert b["difference"] > 0.45
+    assert document["score"]["ci"][0] > 0.2
+    assert main(["compare", source]) == 0
+    assert "big less small" in capsys.readouterr().out
+    assert main(["compare", source, "-a", "big", "-b", "none"]) == 2
+    assert "name them with -a and -b" in capsys.readouterr().err
+
+
+def test_merge_makes_subtasks_one_benchmark(tmp_path, capsys):
+    for name in ("mmlu_law", "mmlu_art"):
+        table(tmp_path / f"{name}.csv", rows=30)
+    assert main(["report", str(tmp_path), "--merge", "mmlu=mmlu_*", "--format", "json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["evaluations"]
+    assert entry["benchmark"] == "mmlu"
+    assert entry["n_items"] == 60
+    assert main(["report", str(tmp_path), "--merge", "mmlu"]) == 2
+    assert "NAME=PATTERN" in capsys.readouterr().err
+    assert main(["report", str(tmp_path), "--merge", "x=y*"]) == 2
+    assert "no benchmark matches" in capsys.readouterr().err
+
+
+def test_power_and_every_command_has_help(capsys):
+    assert main(["power", "--items", "300", "--k", "10"]) == 0
+    assert "spreads" in capsys.readouterr().out
+    for command in COMMANDS:
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+        assert f"benchharmony {command}" in capsys.readouterr().out
 
 
 def test_demo_writes_what_it_says(tmp_path, capsys):

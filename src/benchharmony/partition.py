@@ -29,7 +29,7 @@ MISSING_OPTION = 1e-6
 #: Columns that name subdomains, best first, where a log declares several columns.
 DECLARED_NAMES = (
     "subdomain", "subject", "domain", "topic", "category", "classification", "subcategory",
-    "discipline", "field", "area", "skill", "type",
+    "discipline", "field", "area", "skill", "task", "type",
 )  # fmt: skip
 
 

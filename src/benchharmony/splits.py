@@ -59,6 +59,7 @@ def split_one(evaluation: Evaluation, settings: Settings) -> Partition:
         k_rule=settings.k_rule,
         min_share=settings.min_share,
         seed=settings.seed,
+        engine=settings.engine,
     )
 
 

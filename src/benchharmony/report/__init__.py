@@ -113,8 +113,17 @@ def _records(
     jobs: int,
     progress: Callable[[str], None] | None,
 ) -> list[dict[str, Any]]:
-    from benchharmony.report.record import record_of
+    from benchharmony.report.record import failed, record_of
+    from benchharmony.splits import MANY_MODEL_KINDS, split_all
 
+    if settings.partition in MANY_MODEL_KINDS:
+        made = split_all(todo, settings, progress=progress).splits
+        return [
+            failed(s.evaluation, s.error)
+            if s.error
+            else record_of(s.evaluation, settings, s.partition)
+            for s in made
+        ]
     if jobs > 1 and len(todo) > 1:
         from joblib import Parallel, delayed
 

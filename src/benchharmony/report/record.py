@@ -17,7 +17,7 @@ from benchharmony.evaluation import Evaluation
 from benchharmony.harmony import HarmonyResult, harmony
 from benchharmony.indices import Indices, decompose, indices
 from benchharmony.keywords import keywords
-from benchharmony.partition import Partition, partition
+from benchharmony.partition import Partition
 from benchharmony.power import unseen_sentence
 from benchharmony.report.settings import Settings
 from benchharmony.report.sureness import (
@@ -30,6 +30,7 @@ from benchharmony.report.sureness import (
     null_record,
     partition_noise,
 )
+from benchharmony.splits import split_one
 from benchharmony.verdict import Verdict
 
 SCHEMA = "benchharmony/report/1"
@@ -37,23 +38,27 @@ SCHEMA = "benchharmony/report/1"
 EXAMPLES = 5
 
 
-def record_of(evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
+def record_of(
+    evaluation: Evaluation, settings: Settings, split: Partition | None = None
+) -> dict[str, Any]:
     """Compute everything about one evaluation and return its record.
+
+    ``split`` is its partition where that has been made already (kinds that need several models).
 
     An evaluation that cannot be partitioned or has no scores still gets a record: its numbers are
     None and ``error`` says why.
     """
     try:
-        split = _split(evaluation, settings)
+        split = split or split_one(evaluation, settings)
         result = harmony(evaluation, split, bandwidth=settings.bandwidth, epsilon=settings.epsilon)
     except BenchharmonyError as error:
-        return _failed(evaluation, str(error))
+        return failed(evaluation, str(error))
     found = artefacts(evaluation, split)
     draws = Draws(
         settings.bootstrap, settings.permutations, settings.refit, settings.level, settings.seed
     )
     sure = assess(evaluation, split, result, found, draws)
-    noise = partition_noise(evaluation, split, lambda part: _split(part, settings), draws)
+    noise = partition_noise(evaluation, split, lambda part: split_one(part, settings), draws)
     heading = _heading(evaluation)
     heading["score"]["ci"] = bounds_of(sure.intervals.score) if sure.intervals else None
     return {
@@ -69,20 +74,6 @@ def record_of(evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _split(evaluation: Evaluation, settings: Settings) -> Partition:
-    return partition(
-        evaluation,
-        settings.partition,
-        positions=settings.positions,
-        tau=settings.tau,
-        k=settings.k,
-        k_range=(settings.k_min, settings.k_max),
-        k_rule=settings.k_rule,
-        min_share=settings.min_share,
-        seed=settings.seed,
-    )
-
-
 def _heading(evaluation: Evaluation) -> dict[str, Any]:
     scores = evaluation.scores
     mean = None if scores is None else float(scores.mean())
@@ -94,7 +85,8 @@ def _heading(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _failed(evaluation: Evaluation, why: str) -> dict[str, Any]:
+def failed(evaluation: Evaluation, why: str) -> dict[str, Any]:
+    """Return the record of an evaluation that cannot be analysed."""
     return {
         **_heading(evaluation),
         "verdict": None,

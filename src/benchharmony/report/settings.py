@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from benchharmony.choice import MIN_SHARE, KRule
+from benchharmony.engines.choose import Engine
 from benchharmony.metric import BANDWIDTH, EPSILON
 
 
@@ -16,7 +17,7 @@ class Settings:
     Attributes
     ----------
     partition : str
-        "auto", "predictive", "declared:COLUMN" or "options".
+        "auto", "predictive", "declared:COLUMN", "text", "shared", "responses" or "options".
     positions : str or None
         Which predictive distributions to compare.
     tau : float or "median"
@@ -31,6 +32,8 @@ class Settings:
         Guard against small subdomains; 0 is off.
     seed : int
         Of everything random.
+    engine : str
+        How the similarity is reached: "auto", "dense", "matrix-free" or "low-rank".
     bootstrap, permutations, refit : int
         Draws for the intervals, the nulls and the partition noise; 0 leaves them out.
     level : float
@@ -50,6 +53,7 @@ class Settings:
     k_rule: KRule = "silhouette"
     min_share: float = MIN_SHARE
     seed: int = 0
+    engine: Engine = "auto"
     bootstrap: int = 2000
     permutations: int = 2000
     refit: int = 0

@@ -1,0 +1,96 @@
+"""``benchharmony report``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from benchharmony.collect.command import add_run_arguments
+from benchharmony.commands.settings import add_settings, settings_of
+from benchharmony.commands.sources import add_sources, read
+from benchharmony.errors import BenchharmonyError
+from benchharmony.terminal import Progress, say, stdout_console
+
+if TYPE_CHECKING:
+    from benchharmony.report import Report
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_sources(parser, number="*")
+    add_settings(parser)
+    _add_output(parser)
+    parser.add_argument(
+        "--fail-under", type=float, metavar="H",
+        help="exit with 1 when any evaluation's HARMONY is under H or undefined",
+    )  # fmt: skip
+    add_run_arguments(parser, shared=False)
+    parser.add_argument(
+        "--collected", default="collected", metavar="DIR", help="where --model's results go"
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--format", default="text", choices=("text", "json", "csv", "md"))
+    group.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    group.add_argument(
+        "--details", action="store_true", help="subdomains and warnings of every evaluation"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, or run a model first, then analyse and write."""
+    from benchharmony.report import report
+
+    settings = settings_of(args)
+    if args.model or args.gguf:
+        _collect(args)
+    elif not args.sources:
+        raise BenchharmonyError("report: give a SOURCE to read, or a --model to run")
+    result = read(args)
+    with Progress(args.quiet) as progress:
+        progress.expect(len(result.evaluations), "analysing")
+        made = report(result.evaluations, settings=settings, jobs=args.jobs, progress=progress.step)
+    _write(made, args)
+    return _judge(made, args.fail_under)
+
+
+def _collect(args: argparse.Namespace) -> None:
+    from benchharmony.collect.command import collect_for_report
+
+    args.sources = [*args.sources, str(collect_for_report(args, args.collected))]
+    args.items = None  # the model has read them; there is nothing left to join
+
+
+def _write(made: Report, args: argparse.Namespace) -> None:
+    from benchharmony.report import write_whole
+    from benchharmony.report.text import print_report, to_text
+
+    if args.output:
+        text = args.format == "text"
+        whole = to_text(made.record, details=True) if text else made.render(args.format)
+        write_whole(args.output, whole)
+        if not args.quiet:
+            say(f"written: {args.output}")
+    elif args.format == "text":
+        print_report(made.record, stdout_console(), details=args.details or None)
+    else:
+        sys.stdout.write(made.render(args.format))
+    sys.stdout.flush()
+
+
+def _judge(made: Report, bar: float | None) -> int:
+    if bar is None:
+        return 0
+    short = [
+        e
+        for e in made.record["evaluations"]
+        if e["harmony"]["value"] is None or e["harmony"]["value"] < bar
+    ]
+    for entry in short:
+        value = entry["harmony"]["value"]
+        words = "undefined" if value is None else f"{value:.3f}"
+        say(f"--fail-under {bar:g}: {entry['benchmark']} / {entry['model']}: HARMONY is {words}")
+    return 1 if short else 0

@@ -1,0 +1,92 @@
+"""What every command that reads takes, and how it reads."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from benchharmony.errors import BenchharmonyError
+from benchharmony.terminal import Progress, say
+
+if TYPE_CHECKING:
+    from benchharmony.readers import ReadResult
+
+
+def add_sources(parser: argparse.ArgumentParser, number: str = "+") -> None:
+    """Add the sources and what can be said about reading them."""
+    parser.add_argument(
+        "sources", nargs=number, metavar="SOURCE", help="file, directory (searched) or glob"
+    )
+    group = parser.add_argument_group("reading")
+    group.add_argument(
+        "--score", metavar="METRIC", help="metric of the log to use (acc_norm, exact_match, ...)"
+    )
+    group.add_argument(
+        "--items", metavar="FILE",
+        help="JSON Lines benchmark whose questions, options and labels are joined by item id",
+    )  # fmt: skip
+    group.add_argument(
+        "--column", action="append", default=[], metavar="ROLE=NAME",
+        help="column of a table for a role, e.g. score=right, item_id=qid (repeatable)",
+    )  # fmt: skip
+    group.add_argument(
+        "--merge", action="append", default=[], metavar="NAME=PATTERN",
+        help="make one benchmark of those whose names match (mmlu=mmlu_*), column task; repeatable",
+    )  # fmt: skip
+    group.add_argument("--benchmark", metavar="NAME", help="benchmark name where a log has none")
+    group.add_argument("--model-name", metavar="NAME", help="model name where a log has none")
+    parser.add_argument("--quiet", action="store_true", help="no progress, no warnings on stderr")
+
+
+def read(args: argparse.Namespace, *, quiet: bool = False) -> ReadResult:
+    """Read the sources; say on stderr what could not be used."""
+    from benchharmony.readers import ReadOptions, read_sources
+    from benchharmony.report.checked import unused_lines
+
+    options = ReadOptions(columns_of(args.column), args.benchmark, args.model_name)
+    with Progress(args.quiet) as progress:
+        progress.expect(None, "reading")
+        result = read_sources(args.sources, options, score=args.score, progress=progress.step)
+    if not (quiet or args.quiet):
+        for line in unused_lines(result.unused):
+            say(line if line.startswith(" ") else f"not used: {line}")
+        for note in result.notes:
+            say(note)
+    if not result.evaluations:
+        first = result.unused[0] if result.unused else "no file in the sources"
+        more = f" (and {len(result.unused) - 1} more files)" if len(result.unused) > 1 else ""
+        raise BenchharmonyError(f"nothing usable in the sources: {first}{more}")
+    for name, pattern in map(_named, args.merge):
+        from benchharmony.merge import merge
+
+        merged = tuple(merge(result.evaluations, name, pattern))
+        result = replace(result, evaluations=merged)
+    if args.items:
+        from benchharmony.join import join_all, read_items
+
+        joined, notes = join_all(result.evaluations, read_items(args.items))
+        result = replace(result, evaluations=joined, notes=(*result.notes, *notes))
+        if not args.quiet:
+            for note in notes:
+                say(note)
+    return result
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, pattern = text.partition("=")
+    if not (name and equals and pattern):
+        raise BenchharmonyError(f"--merge takes NAME=PATTERN (mmlu=mmlu_*), got {text!r}")
+    return name, pattern
+
+
+def columns_of(pairs: Sequence[str]) -> dict[str, str]:
+    """Return the table columns that ``--column ROLE=NAME`` names, by role."""
+    out = {}
+    for pair in pairs:
+        role, equals, name = pair.partition("=")
+        if not (role and equals and name):
+            raise BenchharmonyError(f"--column takes ROLE=NAME (score=right), got {pair!r}")
+        out[role] = name
+    return out
