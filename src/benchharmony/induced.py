@@ -7,13 +7,13 @@ computed, so that the order of a log changes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchharmony.choice import Choice, choose_k
-from benchharmony.engines.canonical import canonical
+from benchharmony.engines.canonical import Canonical, canonical
 from benchharmony.engines.choose import Engine, Tau, reach
 from benchharmony.engines.kernel import Floats, Labels
 from benchharmony.engines.silhouettes import mean_similarity_to_own
@@ -96,20 +96,38 @@ def induce(view: Predictive, tau: Tau, choice: Choice, engine: Engine = "auto") 
     if distinct < 2 or not ks or max(ks) > distinct:
         why = f"only {distinct} distinct predictive distributions among {n} items"
         return Induced(nothing, undefined=why)
+    found = _clustered(view, items, ks, tau, choice, engine)
+    return replace(
+        found,
+        labels=found.labels[items.content],
+        labels_by_k={
+            k: lab[items.content].astype(np.int64) for k, lab in found.labels_by_k.items()
+        },
+        centrality=None if found.centrality is None else found.centrality[items.content],
+        embedding=None if found.embedding is None else found.embedding[items.content],
+    )
+
+
+def _clustered(
+    view: Predictive, items: Canonical, ks: list[int], tau: Tau, choice: Choice, engine: Engine
+) -> Induced:
+    """Return what clustering found, for the distinct items."""
     with Workers() as workers:
         found = reach(view.take(items.first), items.counts, tau, engine, workers, choice.seed)
         made = sweep(found.kernel, items.counts, ks, seed=choice.seed)
         chosen, unguarded, undefined = choose_k(made, found.kernel, items.counts, choice)
-        labels = np.zeros(distinct, dtype=np.int64) if chosen is None else made.labels[chosen]
+        labels = np.zeros(len(items.first), dtype=np.int64)
+        if chosen is not None:
+            labels += made.labels[chosen]
         centrality = mean_similarity_to_own(found.kernel, items.counts, labels)
     return Induced(
-        labels=labels[items.content],
+        labels=labels,
         tau=found.tau,
         silhouette_by_k=made.silhouette,
-        labels_by_k={k: lab[items.content] for k, lab in made.labels.items()},
+        labels_by_k=made.labels,
         unguarded_k=unguarded,
-        centrality=centrality[items.content],
-        embedding=made.embedding[items.content],
+        centrality=centrality,
+        embedding=made.embedding,
         engine=found.kernel.engine,
         engine_error=found.kernel.error,
         undefined=undefined,

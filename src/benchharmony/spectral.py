@@ -134,7 +134,9 @@ def stability_by_k(
     if isinstance(similarity, np.ndarray):
         with _kernel_of(similarity) as kernel:
             return stability_by_k(kernel, ks, counts=counts, pairs=pairs, seed=seed)
-    items = np.arange(len(similarity)) if counts is None else np.repeat(range(len(counts)), counts)
+    items = (
+        np.arange(len(similarity)) if counts is None else np.repeat(np.arange(len(counts)), counts)
+    )
     size = int(_SUBSAMPLE * len(items))
     rng = np.random.default_rng(seed)
     scores: dict[int, list[float]] = {}
@@ -180,15 +182,14 @@ def _embed(kernel: Kernel, counts: Counts, m: int, seed: int) -> tuple[FloatArra
     scale = np.where(alone, 1.0, 1.0 / np.sqrt(np.where(alone, 1.0, degree)))
     shift = np.where(alone, 1.0, (weights - 1) * scale**2)
     values, vectors = kernel.eigenpairs(scale * np.sqrt(weights), shift, m, seed)
-    scaled = vectors * (scale / np.sqrt(weights)).astype(vectors.dtype)[:, None]
-    return values, _signed(scaled)
+    vectors *= (scale / np.sqrt(weights)).astype(vectors.dtype)[:, None]
+    return values, _signed(vectors)
 
 
 def _signed(vectors: Floats) -> Floats:
     """Fix the sign of each vector: its entry of largest size is positive."""
-    top = np.abs(vectors).argmax(axis=0)
-    sign = np.sign(vectors[top, np.arange(vectors.shape[1])])
-    vectors *= np.where(sign == 0, 1, sign).astype(vectors.dtype)
+    positive = vectors.max(axis=0) >= -vectors.min(axis=0)
+    vectors *= np.where(positive, 1, -1).astype(vectors.dtype)
     return vectors
 
 
@@ -197,7 +198,7 @@ def ordered_labels(labels: Labels, counts: Counts | None = None) -> Labels:
     size = np.bincount(labels, counts)
     there = np.flatnonzero(np.bincount(labels))
     first = [int((labels == c).argmax()) for c in there]
-    rank = np.zeros(len(size), dtype=np.int64)
+    rank = np.zeros(len(size), dtype=labels.dtype)
     rank[there[np.lexsort((np.array(first), -size[there]))]] = np.arange(len(there))
     return rank[labels]
 
@@ -210,16 +211,12 @@ def _components(kernel: Kernel, eigenvalues: FloatArray) -> int:
     parts = 0
     while unseen.any():
         parts += 1
-        frontier = np.flatnonzero(unseen)[:1]
-        while len(frontier):
-            unseen[frontier] = False
-            # A few rows usually reach all that can be reached.
-            near = np.zeros(len(kernel), dtype=bool)
-            for row in frontier[:64]:
-                near |= kernel.matrix[row] > 0
-            later = frontier[64:]
-            frontier = np.concatenate([later, np.flatnonzero(near & unseen)])
-            frontier = np.unique(frontier)
+        frontier = [int(unseen.argmax())]
+        unseen[frontier] = False
+        while frontier and unseen.any():  # one row usually reaches all that can be reached
+            near = (kernel.matrix[frontier.pop()] > 0) & unseen
+            unseen[near] = False
+            frontier.extend(np.flatnonzero(near))
     return parts
 
 

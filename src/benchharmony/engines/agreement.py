@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def rand_index(a: NDArray[np.int64], b: NDArray[np.int64], counts: NDArray[Any]) -> float:
+def rand_index(a: NDArray[Any], b: NDArray[Any], counts: NDArray[Any]) -> float:
     """Return the adjusted Rand index (Hubert, Arabie 1985) where row i stands for counts[i] items.
 
     1 for equal clusterings, 0 as expected by chance; 1 where both are trivial in the same way.
     """
     width = int(b.max()) + 1
-    table = np.bincount(a * width + b, counts, minlength=(int(a.max()) + 1) * width)
+    table = np.bincount(
+        a.astype(np.int64) * width + b, counts, minlength=(int(a.max()) + 1) * width
+    )
     table = table.reshape(-1, width)
 
     def pairs(sizes: NDArray[Any]) -> float:

@@ -65,7 +65,7 @@ class Dense:
             whole = self.matrix * scale[:, None] * scale
             np.fill_diagonal(whole, shift)
             values, vectors = linalg.eigh(whole, subset_by_index=[n - m, n - 1])
-            return values[::-1].astype(np.float64), vectors[:, ::-1]
+            return values[::-1].astype(np.float64), vectors[:, ::-1].copy()
         return iterated(self, scale, shift, m, seed)
 
 

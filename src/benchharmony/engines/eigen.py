@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from benchharmony.engines.kernel import Floats
 from benchharmony.errors import BenchharmonyError
@@ -52,7 +53,7 @@ def largest(
     """
     width = min(m + _EXTRA, n)
     start = np.random.default_rng(seed).standard_normal((n, width)).astype(dtype)
-    basis = np.linalg.qr(start)[0]
+    basis = _qr(start)[0]
     image = operator(basis)
     for _ in range(_ROUNDS):
         values, turn = _ritz(basis, image, width)
@@ -87,7 +88,12 @@ def _orthogonal(block: Floats, basis: Floats) -> Floats:
     block = block / np.linalg.norm(block, axis=0)
     for _ in range(2):  # twice is enough (Kahan, Parlett)
         block = block - basis @ (basis.T @ block)
-        block, triangle = np.linalg.qr(block)
+        block, triangle = _qr(block)
         keep = np.abs(np.diag(triangle)) > 100 * np.finfo(block.dtype).eps
         block = block[:, keep]
     return block
+
+
+def _qr(block: Floats) -> tuple[Floats, Floats]:
+    turned, triangle = linalg.qr(block, mode="economic", overwrite_a=True, check_finite=False)
+    return turned, triangle

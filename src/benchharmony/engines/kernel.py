@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchharmony.engines.workers import Workers
 
 Floats = NDArray[np.floating[Any]]
-Labels = NDArray[np.int64]
+Labels = NDArray[np.signedinteger[Any]]
 T = TypeVar("T")
 
 

@@ -21,14 +21,18 @@ from numpy.typing import NDArray
 from benchharmony.engines.kernel import Floats
 from benchharmony.engines.workers import Workers, blocks
 
-Labels = NDArray[np.int64]
+Labels = NDArray[np.signedinteger[Any]]
 
-#: As scikit-learn's SpectralClustering.
-STARTS = 10
+#: Starts, and rows of which each draw of a start takes the best.
+STARTS, _LEADING = 8, 3
 #: Rows that centres are fitted on, and rows that the starts are tried on.
 FIT_ROWS, TRY_ROWS = 20_000, 1_000
-_FINALISTS, _MOST_ROUNDS = 2, 100
-_STILL = 1e-6  # of the mean variance, for the squared moves of the centres
+#: Rounds on the sample for all starts, starts that go on there, and starts that go on with all.
+_HEATS, _BETTER, _FINALISTS = 3, 4, 2
+_MOST_ROUNDS = 100
+#: Squared moves of centres that end the rounds, of the mean variance: scikit-learn's tolerance for
+#: the trial, and one that leaves nothing to chance for the labels.
+_STILL_TRIED, _STILL = 1e-4, 1e-6
 _COLUMNS, _ROWS = 4096, 1 << 14
 
 
@@ -66,38 +70,46 @@ def kmeans_by_k(
     workers : Workers
         Threads.
     """
-    points, weights = _scaled(embedding), counts.astype(embedding.dtype)
-    fit = _sample(points, weights, FIT_ROWS, seed)
+    dtype, size = embedding.dtype, _size(embedding)
+    fit = _sample(embedding, counts.astype(dtype), FIT_ROWS, seed)
+    fit = fit[0] / dtype.type(size), fit[1]  # near 1, for float32's sake
     tried = _sample(*fit, TRY_ROWS, seed + 1)
     noise = np.random.default_rng([seed, 2]).gumbel(size=(max(ks), STARTS, len(tried[0])))
-    noise = noise.astype(points.dtype)
+    noise = noise.astype(dtype)
 
     def centres(k: int) -> Floats:
         small = _Points.of(np.ascontiguousarray(tried[0][:, :k]), tried[1])
-        found, cost = _lloyd(small, _plus_plus(small, k, noise))
-        found = found[np.argsort(cost, kind="stable")[:_FINALISTS]]
-        if len(fit[0]) > len(tried[0]):
-            whole = _Points.of(np.ascontiguousarray(fit[0][:, :k]), fit[1])
-            found, cost = _lloyd(whole, found)
-        winner: Floats = found[int(np.argmin(cost[: len(found)]))]
+        found, cost = _lloyd(small, _plus_plus(small, k, noise), _STILL_TRIED, _HEATS)
+        found, cost = _lloyd(small, _best(found, cost, _BETTER), _STILL_TRIED)
+        whole = _Points.of(np.ascontiguousarray(fit[0][:, :k]), fit[1])
+        found, cost = _lloyd(whole, _best(found, cost, _FINALISTS), _STILL)
+        winner: Floats = found[int(np.argmin(cost))] * dtype.type(size)
         return winner
 
     hardest_first = sorted(ks, reverse=True)
     found = dict(zip(hardest_first, workers.run(centres, hardest_first), strict=True))
-    labels = {k: np.empty(len(points), dtype=np.int64) for k in ks}
+    labels = {k: np.empty(len(embedding), dtype=_label_type(k)) for k in ks}
 
     def assign(rows: slice) -> None:
         for k in ks:
-            labels[k][rows] = _nearest(points[rows, :k], found[k])
+            labels[k][rows] = _nearest(embedding[rows, :k], found[k])
 
-    workers.run(assign, blocks(len(points), _ROWS))
+    workers.run(assign, blocks(len(embedding), _ROWS))
     return labels
 
 
-def _scaled(embedding: Floats) -> Floats:
-    """Return the embedding in units of its root mean square, for float32's sake."""
-    size = float(np.sqrt(np.mean(np.square(embedding, dtype=np.float64))))
-    return embedding / embedding.dtype.type(size or 1.0)
+def _size(embedding: Floats) -> float:
+    """Return the root mean square of the entries, 1 where all are 0."""
+    total = sum(
+        float(np.square(embedding[part], dtype=np.float64).sum())
+        for part in blocks(len(embedding), _ROWS)
+    )
+    return float(np.sqrt(total / embedding.size)) or 1.0
+
+
+def _label_type(k: int) -> type[np.signedinteger[Any]]:
+    """Return a small type: for ten million items, labels of every k take gigabytes."""
+    return np.int16 if k < np.iinfo(np.int16).max else np.int64
 
 
 def _sample(points: Floats, weights: Floats, size: int, seed: int) -> tuple[Floats, Floats]:
@@ -120,36 +132,54 @@ def _sample(points: Floats, weights: Floats, size: int, seed: int) -> tuple[Floa
 
 
 def _plus_plus(points: _Points, k: int, noise: Floats) -> Floats:
-    """Return k-means++ centres of every start, shape (STARTS, k, d)."""
-    rows = points.rows
+    """Return centres of every start by greedy k-means++, shape (STARTS, k, d).
+
+    Of the rows that lead a draw, the one that lowers the cost most becomes a centre.
+    """
+    rows, starts = points.rows, np.arange(STARTS)
     norms = np.square(rows).sum(axis=1)
     log_weights = np.log(points.weights)
     chosen = np.empty((STARTS, k), dtype=np.int64)
     chosen[:, 0] = (log_weights + noise[0]).argmax(axis=1)
-    nearest = np.full((STARTS, len(rows)), np.inf, dtype=rows.dtype)
+    nearest = _distances(rows, norms, chosen[:, 0])
     tiny = np.finfo(rows.dtype).tiny
     for step in range(1, k):
-        last = chosen[:, step - 1]
-        distance = norms - 2 * (rows[last] @ rows.T) + norms[last, None]
-        np.minimum(nearest, distance, out=nearest)
         score = np.log(np.maximum(nearest, tiny)) + log_weights + noise[step]
-        chosen[:, step] = score.argmax(axis=1)
+        leading = np.argpartition(score, -_LEADING, axis=1)[:, -_LEADING:]
+        leading.sort(axis=1)
+        distance = _distances(rows, norms, leading.ravel()).reshape(STARTS, _LEADING, -1)
+        np.minimum(distance, nearest[:, None], out=distance)
+        best = (distance @ points.weights).argmin(axis=1)
+        chosen[:, step], nearest = leading[starts, best], distance[starts, best]
     return rows[chosen]
 
 
-def _lloyd(points: _Points, centres: Floats) -> tuple[Floats, Floats]:
+def _distances(rows: Floats, norms: Floats, centres: NDArray[np.int64]) -> Floats:
+    out: Floats = (-2 * rows[centres]) @ rows.T
+    out += norms
+    out += norms[centres, None]
+    return np.maximum(out, 0, out=out)
+
+
+def _best(centres: Floats, cost: Floats, number: int) -> Floats:
+    return centres[np.argsort(cost, kind="stable")[:number]]
+
+
+def _lloyd(
+    points: _Points, centres: Floats, still: float, rounds: int = _MOST_ROUNDS
+) -> tuple[Floats, Floats]:
     """Return centres moved by Lloyd's rounds, shape (s, k, d), and the costs, up to a constant."""
     spread = np.var(points.rows, axis=0).mean()
     centres, cost = centres.copy(), np.zeros(len(centres), dtype=np.float64)
     moving = np.arange(len(centres))
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(rounds):
         sums, gain = _assigned(points, centres[moving])
         full = sums[..., -1] > 0
         moved = centres[moving]
         moved[full] = sums[full][:, :-1] / sums[full][:, -1:]
         shift = np.square(moved - centres[moving]).sum(axis=(1, 2))
         centres[moving], cost[moving] = moved, -gain
-        moving = moving[shift > _STILL * spread]
+        moving = moving[shift > still * spread]
         if len(moving) == 0:
             break
     return centres, cost
