@@ -172,6 +172,14 @@ def test_verdicts_on_planted_extremes():
     assert mixed["verdict"]["label"] == "depends on the model"
 
 
+def test_a_few_models_that_are_clearly_uneven_are_called_so():
+    """The interval for other models is wide with three; what these are is no question."""
+    found = one(planted_grid([0.72, 0.8, 0.68], items=6000, seed=11))
+    assert found["verdict"]["label"] == "uneven: read the subdomains"
+    wide, narrow = found["agreement"]["ci"], found["agreement"]["items_ci"]
+    assert wide[1] - wide[0] > 3 * (narrow[1] - narrow[0])
+
+
 HOSTILE = "=cmd|'/c calc'!A1\u202e\n<script>|x"
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchharmony.errors import BenchharmonyError, InputError
+from benchharmony.errors import InputError
 from benchharmony.evaluation import Evaluation
 
 #: Releases whose sizes complete each other: one family for trends.
@@ -226,6 +226,11 @@ def describe(
     return out
 
 
+def describe_name(name: str, given: ModelInfo | None = None) -> ModelInfo:
+    """Return the facts of one model: those given, then what its name says."""
+    return _merged(name, [*([] if given is None else [given]), parse_name(name)])
+
+
 def _merged(model: str, sources: list[ModelInfo]) -> ModelInfo:
     info, said = ModelInfo(model), []
     for fact in FACTS:
@@ -252,11 +257,3 @@ def _of_metadata(evaluation: Evaluation) -> ModelInfo:
         evaluation.model, text("family"), number("parameters"), number("tokens"),
         text("checkpoint"), "metadata",
     )  # fmt: skip
-
-
-def needs_models(models: Mapping[str, ModelInfo], fact: str) -> BenchharmonyError:
-    """Return the error for a trend that no model has the fact for."""
-    names = ", ".join(list(models)[:3])
-    return BenchharmonyError(
-        f"no model has {fact} ({names}, ...): give a CSV with --models (model,family,{fact})"
-    )

@@ -7,6 +7,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rebalance": ("prune what is over-represented, tested against random pruning", "rebalance"),
     "compare": ("two models on one benchmark, item by item", "compare"),
     "collect": ("run a model over a benchmark and record what a report needs", "collect"),
+    "grid": ("a whole study from one YAML file: collect, report, landscape", "grid"),
     "validate": ("RedundantQA and planted partitions: what do subdomains mean?", "validate"),
     "power": ("what spread between subdomains some number of items can show", "power"),
     "check": ("what would be read: format, items, what is missing; no maths", "check"),

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, t
+from scipy.stats import chi2, norm, t
 
 FloatArray = NDArray[np.float64]
 Pair = tuple[float, float]
@@ -40,6 +40,8 @@ class Moments:
     mean : float
     mean_ci : (float, float) or None
         For the mean over the models that these stand for; None for one model.
+    items_ci : (float, float)
+        For the mean over just these models, on items like these.
     variance : float or None
         Over models, without the noise of finitely many items where ``noise`` is given.
     variance_ci : (float, float) or None
@@ -49,6 +51,7 @@ class Moments:
 
     mean: float
     mean_ci: Pair | None
+    items_ci: Pair
     variance: float | None
     variance_ci: Pair | None
     noise: float = 0.0
@@ -58,6 +61,7 @@ class Moments:
         return {
             "mean": self.mean,
             "ci": None if self.mean_ci is None else list(self.mean_ci),
+            "items_ci": list(self.items_ci),
             "variance": self.variance,
             "variance_ci": None if self.variance_ci is None else list(self.variance_ci),
             "sd": None if self.variance is None else float(np.sqrt(self.variance)),
@@ -90,16 +94,22 @@ def moments(
     """
     m = len(values)
     mean = float(values.mean())
+    only = float(norm.ppf(0.5 + level / 2)) * float(np.sqrt(max(covariance.sum(), 0.0))) / m
+
+    def inside(half: float) -> Pair:
+        return max(mean - half, bounds[0]), min(mean + half, bounds[1])
+
     if m < 2:
-        return Moments(mean, None, None, None)
+        return Moments(mean, None, inside(only), None, None)
     own = float(np.trace(covariance)) / m
     shared = max((float(covariance.sum()) - m * own) / (m * (m - 1)), 0.0)
     spread = float(values.var(ddof=1))
-    half = float(t.ppf(0.5 + level / 2, m - 1)) * np.sqrt(spread / m + shared)
+    half = float(t.ppf(0.5 + level / 2, m - 1)) * float(np.sqrt(spread / m + shared))
     noise = max(own - shared, 0.0) if adjust else 0.0
     return Moments(
         mean=mean,
-        mean_ci=(max(mean - half, bounds[0]), min(mean + half, bounds[1])),
+        mean_ci=inside(half),
+        items_ci=inside(only),
         variance=max(spread - noise, 0.0),
         variance_ci=_variance_interval(values, spread, noise, level),
         noise=noise,

@@ -35,6 +35,9 @@ CORNERS = {
 def verdict(agreements: Sequence[float], agreement: dict[str, Any], flagged: str | None) -> Any:
     """Return the verdict on a benchmark: a label and a sentence.
 
+    It is on these models with other items like these; the interval of the mean says what it may be
+    for other models.
+
     Parameters
     ----------
     agreements : sequence of float
@@ -46,10 +49,11 @@ def verdict(agreements: Sequence[float], agreement: dict[str, Any], flagged: str
     """
     m = len(agreements)
     even = sum(a >= EVEN for a in agreements) / m
-    shown = f"agreement {agreement['mean']:.2f}"
-    if agreement["ci"]:
-        shown += f" [{agreement['ci'][0]:.2f}, {agreement['ci'][1]:.2f}]"
-    shown += f", {even:.0%} of {m} models even"
+    low, high = agreement["items_ci"]
+    shown = (
+        f"mean agreement {agreement['mean']:.2f} [{low:.2f}, {high:.2f}], {even:.0%} of {m} "
+        f"model{'s' * (m > 1)} even"
+    )
     if flagged:
         return _made(
             CANNOT_TELL,
@@ -57,7 +61,6 @@ def verdict(agreements: Sequence[float], agreement: dict[str, Any], flagged: str
         )
     if m < 3:
         return _made(CANNOT_TELL, f"{m} model{'s' * (m > 1)}: no landscape ({shown}).")
-    low, high = agreement["ci"]
     if agreement["mean"] >= EVEN and low >= EVEN_LOW and even >= _MOST:
         return _made(REPRESENTATIVE, f"Models' subdomains score near their averages ({shown}).")
     if high < EVEN and even <= 1 - _MOST:
@@ -67,7 +70,7 @@ def verdict(agreements: Sequence[float], agreement: dict[str, Any], flagged: str
     differ = agreement["variance_ci"][0] > 0  # by more than their items' noise
     if 1 - _MOST < even < _MOST and differ:
         return _made(MIXED, f"Even for some models and not for others ({shown}).")
-    return _made(CANNOT_TELL, f"These models fit an even benchmark and an uneven one ({shown}).")
+    return _made(CANNOT_TELL, f"These items fit an even benchmark and an uneven one ({shown}).")
 
 
 def _made(label: str, sentence: str) -> dict[str, str]:
