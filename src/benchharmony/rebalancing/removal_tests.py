@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, stdtrit
 
-from benchharmony.counts import wilson
 from benchharmony.rebalancing.post_stratified import reweighted
 from benchharmony.rebalancing.random_removal import (
     drawn_p,
@@ -162,6 +161,8 @@ def shift_interval(scores: FloatArray, kept: BoolArray, level: float = 0.95) -> 
 
 
 def _newcombe(a: FloatArray, b: FloatArray, level: float) -> tuple[float, float]:
+    from benchharmony.counts import wilson  # loads scipy.stats, too slow for `import benchharmony`
+
     p, q = float(a.mean()), float(b.mean())
     (p_low, p_high), (q_low, q_high) = wilson([p, q], [len(a), len(b)], level)
     down = np.hypot(p - p_low, q_high - q)
