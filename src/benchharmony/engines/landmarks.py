@@ -30,7 +30,7 @@ def landmarks(tiles: Tiles, tau: float, seed: int, workers: Workers) -> Rows:
     n = len(tiles)
     if n <= EVEN + EXTRA:
         return np.arange(n)
-    even = np.arange(EVEN) * n // EVEN
+    even = evenly(n)
     coverage = np.concatenate(
         workers.run(lambda rows: tiles.similarity(rows, even, tau).max(axis=1), blocks(n, _PANEL))
     )
@@ -44,6 +44,11 @@ def landmarks(tiles: Tiles, tau: float, seed: int, workers: Workers) -> Rows:
         np.maximum(near, between[far], out=near)
         near[far] = 1.0
     return np.union1d(even, np.array(chosen, dtype=np.int64))
+
+
+def evenly(n: int) -> Rows:
+    """Return the first landmarks of n items."""
+    return np.arange(min(n, EVEN)) * n // min(n, EVEN)
 
 
 def _candidates(coverage: NDArray[np.floating], seed: int) -> Rows:

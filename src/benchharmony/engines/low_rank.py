@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchharmony.engines.kernel import Columns, Floats
-from benchharmony.engines.landmarks import landmarks
+from benchharmony.engines.landmarks import evenly, landmarks
 from benchharmony.engines.tiles import Tiles
 from benchharmony.engines.workers import Workers, blocks
 
@@ -129,6 +129,7 @@ def low_rank(
     NotLowRankError
         When the rank or the estimated error is too large.
     """
+    _projection(tiles, evenly(len(tiles)), tau, most_rank)  # refuses before the work is done
     places = landmarks(tiles, tau, seed, workers)
     project, signs = _projection(tiles, places, tau, most_rank)
     n, rank = len(tiles), len(signs)
@@ -158,15 +159,13 @@ def _projection(
     values, vectors = np.linalg.eigh((core + core.T) / 2)
     size = np.abs(values)
     kept = np.flatnonzero(size > CUT * size.max())
-    if len(kept) > most_rank and len(places) > most_rank:
-        if np.square(size[kept]).sum() - np.square(np.sort(size)[-most_rank:]).sum() > (
-            TOLERATED**2 * np.square(size).sum()
-        ):
-            raise NotLowRankError(
-                f"{len(kept)} of {len(places)} directions of the landmark items matter, and "
-                f"{most_rank} factors do not hold enough of them"
-            )
+    if len(kept) > most_rank:
         kept = np.sort(np.argsort(size)[-most_rank:])
+        left_out = 1 - np.square(size[kept]).sum() / np.square(size).sum()
+        if left_out > TOLERATED**2:
+            raise NotLowRankError(
+                f"its {most_rank} largest directions miss {np.sqrt(left_out):.1%} of the size of S"
+            )
     project = vectors[:, kept] / np.sqrt(size[kept])
     return project.astype(np.float32), np.sign(values[kept]).astype(np.float32)
 
