@@ -41,6 +41,7 @@ class Sweep:
     ----------
     labels : dict of int to ndarray of int64, shape (n,)
         Clusters 0..k'-1 for each k asked for, largest first; k' < k where clusters stayed empty.
+        int16 above a million rows.
     silhouette : dict of int to float
         Mean silhouette on 1 - S for each k, in [-1, 1].
     eigenvalues : ndarray, shape (m,)

@@ -33,7 +33,7 @@ _MOST_ROUNDS = 100
 #: Squared moves of centres that end the rounds, of the mean variance: scikit-learn's tolerance for
 #: the trial, and one that leaves nothing to chance for the labels.
 _STILL_TRIED, _STILL = 1e-4, 1e-6
-_COLUMNS, _ROWS = 4096, 1 << 14
+_COLUMNS, _ROWS, _MANY = 4096, 1 << 14, 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def kmeans_by_k(
 
     hardest_first = sorted(ks, reverse=True)
     found = dict(zip(hardest_first, workers.run(centres, hardest_first), strict=True))
-    labels = {k: np.empty(len(embedding), dtype=_label_type(k)) for k in ks}
+    labels = {k: np.empty(len(embedding), dtype=_label_type(k, len(embedding))) for k in ks}
 
     def assign(rows: slice) -> None:
         for k in ks:
@@ -107,9 +107,9 @@ def _size(embedding: Floats) -> float:
     return float(np.sqrt(total / embedding.size)) or 1.0
 
 
-def _label_type(k: int) -> type[np.signedinteger[Any]]:
-    """Return a small type: for ten million items, labels of every k take gigabytes."""
-    return np.int16 if k < np.iinfo(np.int16).max else np.int64
+def _label_type(k: int, n: int) -> type[np.signedinteger[Any]]:
+    """Return a small type for millions of items, whose labels of every k take gigabytes."""
+    return np.int16 if n > _MANY and k < np.iinfo(np.int16).max else np.int64
 
 
 def _sample(points: Floats, weights: Floats, size: int, seed: int) -> tuple[Floats, Floats]:

@@ -161,6 +161,7 @@ def _partition(split: Partition, found: tuple[Artefact, ...]) -> dict[str, Any]:
         "silhouette": split.silhouette,
         "silhouette_by_k": {str(k): s for k, s in split.silhouette_by_k.items()},
         "engine": split.engine,
+        "engine_error": split.engine_error,
         "artefacts": [{"name": a.name, "ami": a.ami, "flag": a.flag} for a in found],
         "settings": dict(split.settings),
     }
