@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from benchharmony.predictive import PADDING, Predictive
 
@@ -188,6 +187,8 @@ def _split(
     here = rare[token]
     if not here.any():
         return dense_d, dense_e, None, None
+    from scipy import sparse
+
     at = (rows[here].astype(np.int32), place[token[here]].astype(np.int32))
     shape = (n, int(rare.sum()))
     return (

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from benchharmony.engines.eigen import largest
 from benchharmony.engines.kernel import Columns, Floats, Kernel, product
@@ -62,6 +61,8 @@ class Dense:
         """Return the m largest eigenpairs of ``scale S scale + shift``."""
         n = len(self)
         if n <= _SMALL or m >= n - 1:
+            from scipy import linalg  # here: it takes longer to import than all of this package
+
             whole = self.matrix * scale[:, None] * scale
             np.fill_diagonal(whole, shift)
             values, vectors = linalg.eigh(whole, subset_by_index=[n - m, n - 1])

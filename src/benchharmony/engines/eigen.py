@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from benchharmony.engines.kernel import Floats
 from benchharmony.errors import BenchharmonyError
@@ -95,5 +94,7 @@ def _orthogonal(block: Floats, basis: Floats) -> Floats:
 
 
 def _qr(block: Floats) -> tuple[Floats, Floats]:
+    from scipy import linalg
+
     turned, triangle = linalg.qr(block, mode="economic", overwrite_a=True, check_finite=False)
     return turned, triangle
