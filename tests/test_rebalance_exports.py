@@ -53,6 +53,14 @@ def test_keep_and_drop_lists_share_the_items_out(made, tmp_path):
     assert all(0 <= d["similarity"] <= 1 for d in dropped)
 
 
+def test_the_result_writes_itself_and_warns_of_what_it_cannot(made, tmp_path):
+    with pytest.warns(bh.BenchharmonyWarning, match="no lm-eval sample list"):
+        written = made.export(tmp_path)
+    assert all(p.is_file() for p in written)
+    made.plot(tmp_path / "curve.json")
+    assert json.loads((tmp_path / "curve.json").read_text())["vconcat"]
+
+
 @pytest.mark.parametrize("opened", [open, gzip.open])
 def test_the_pruned_copy_holds_the_kept_lines_byte_for_byte(made, tmp_path, opened):
     source = tmp_path / ("items.jsonl" if opened is open else "items.jsonl.gz")

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from benchharmony.rebalancing.result import Rebalance
     from benchharmony.report import Settings
 
+#: At least so many for graded scores: the correction over a curve of many models needs them.
+PERMUTATIONS = 10_000
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of rebalancing to a parser that has those of reading and analysis."""
@@ -99,7 +102,8 @@ def _one(args: argparse.Namespace, models: Sequence[Evaluation], settings: Setti
         cap=args.cap, threshold=args.threshold, similarity=args.similarity, keep=args.keep,
         drop_subdomains=args.drop_subdomain, bandwidth=settings.bandwidth,
         epsilon=settings.epsilon, draws=settings.bootstrap or 1000,
-        permutations=settings.permutations or 1000, level=settings.level, seed=settings.seed,
+        permutations=max(settings.permutations, PERMUTATIONS), level=settings.level,
+        seed=settings.seed,
     )  # fmt: skip
     return replace(made, notes=(*made.notes, *notes))
 

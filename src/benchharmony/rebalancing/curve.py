@@ -17,8 +17,8 @@ from benchharmony.metric import (
     size_evenness,
 )
 from benchharmony.rebalancing.pruning import Order
-from benchharmony.rebalancing.random_removal import removed_anywhere, removed_within
-from benchharmony.rebalancing.removal_tests import Effect, effect
+from benchharmony.rebalancing.random_removal import is_binary, removed_anywhere, removed_within
+from benchharmony.rebalancing.removal_tests import Drawn, Effect, draw_totals, effect
 from benchharmony.resampling import Sums, stream
 
 FloatArray = NDArray[np.float64]
@@ -158,6 +158,10 @@ def curve(
     rng = stream(seed, "rebalance bands")
     anywhere = removed_anywhere(scores, labels, [n - s for s in stops], draws, rng)
     within = removed_within(scores, labels, sizes, draws, rng)
+    kept = [order.kept(n, stop) for stop in stops]
+    tested: Sequence[Drawn | None] = [None] * len(stops)
+    if not is_binary(scores):
+        tested = draw_totals(scores, labels, kept, permutations, seed)
     return tuple(
         Point(
             removed=stop,
@@ -166,8 +170,7 @@ def curve(
             random=_bands(anywhere[i], scale, level),
             within=_bands(within[i], scale, level),
             effect=effect(
-                scores, labels, order.kept(n, stop),
-                permutations=permutations, level=level, seed=seed,
+                scores, labels, kept[i], level=level, seed=seed, drawn=tested[i],
             ),
         )
         for i, stop in enumerate(stops)

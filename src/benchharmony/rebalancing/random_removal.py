@@ -8,7 +8,7 @@ nearly every score differs, items themselves are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,9 +75,10 @@ def removed_anywhere(
         Of the kept items, shapes (draws, k); a subdomain may be empty in a draw.
     """
     cells = _cells(scores, labels)
+    if cells is None and not labels.any():
+        return _ordered_sums(scores, labels, [np.array([m]) for m in kept], draws, rng)
     if cells is None:
-        ranks = _Ranks(scores, labels, rng, np.zeros(len(labels), dtype=np.int64))
-        return ranks.sums([np.array([m]) for m in kept], draws)
+        return _masked_sums(scores, labels, kept, draws, rng)
     flat = cells.counts.ravel()
     occupied = np.flatnonzero(flat)
     out = []
@@ -100,7 +101,7 @@ def removed_within(
     """Draw subsets with given sizes (k,) in every subdomain; else as :func:`removed_anywhere`."""
     cells = _cells(scores, labels)
     if cells is None:
-        return _Ranks(scores, labels, rng, labels).sums(list(kept), draws)
+        return _ordered_sums(scores, labels, kept, draws, rng)
     return [cells.sums(_drawn_within(cells.counts, sizes, draws, rng)) for sizes in kept]
 
 
@@ -119,34 +120,60 @@ def _drawn_within(
     return drawn
 
 
-class _Ranks:
-    """Random orders of the items within strata: the first so many of each stratum are kept."""
+def _ordered_sums(
+    scores: FloatArray,
+    labels: IntArray,
+    kept: Sequence[IntArray],
+    draws: int,
+    rng: np.random.Generator,
+) -> list[Sums]:
+    """Put the items of every subdomain in random order, and sum the first so many of each.
 
-    def __init__(
-        self, scores: FloatArray, labels: IntArray, rng: np.random.Generator, strata: IntArray
-    ) -> None:
-        self._rng = rng
-        self._order = np.argsort(strata, kind="stable")
-        self._strata = strata[self._order]
-        sizes = np.bincount(strata)
-        self._place = np.arange(len(scores)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        member = np.eye(int(labels.max()) + 1)[labels]
-        self._weighted = [member * scores[:, None] ** power for power in (0, 1, 2)]
+    One order serves every size, so the draws of different sizes are nested.
+    """
+    order = np.argsort(labels, kind="stable")
+    strata, values = labels[order].astype(np.float64), scores[order]
+    start = np.cumsum(np.bincount(labels)) - np.bincount(labels)
+    parts: list[list[tuple[FloatArray, FloatArray]]] = [[] for _ in kept]
+    step = max(1, _CHUNK // len(scores))
+    for first in range(0, draws, step):
+        noise = rng.random((min(step, draws - first), len(scores)))
+        drawn = values[np.argsort(strata + noise, axis=1)]
+        upto = np.zeros((2, len(drawn), len(scores) + 1))
+        np.cumsum(drawn, axis=1, out=upto[0, :, 1:])
+        np.cumsum(drawn**2, axis=1, out=upto[1, :, 1:])
+        for part, sizes in zip(parts, kept, strict=True):
+            picked = upto[:, :, start + sizes] - upto[:, :, start]
+            part.append((picked[0], picked[1]))
+    return [
+        Sums(sizes.astype(np.float64), *(np.concatenate(c) for c in zip(*part, strict=True)))
+        for part, sizes in zip(parts, kept, strict=True)
+    ]
 
-    def sums(self, kept: Sequence[IntArray], draws: int) -> list[Sums]:
-        """Return sums for subsets with ``kept`` items of each stratum; draws are nested."""
-        n = len(self._place)
-        step = max(1, _CHUNK // n)
-        parts: list[list[list[FloatArray]]] = [[] for _ in kept]
-        for start in range(0, draws, step):
-            noise = self._rng.random((min(step, draws - start), n))
-            drawn = self._order[np.argsort(self._strata + noise, axis=1)]
-            for point, sizes in zip(parts, kept, strict=True):
-                mask = np.zeros(drawn.shape)
-                stay = self._place < sizes[self._strata]
-                np.put_along_axis(mask, drawn[:, stay], 1.0, axis=1)
-                point.append([mask @ w for w in self._weighted])
-        return [Sums(*(np.concatenate(c) for c in zip(*p, strict=True))) for p in parts]
+
+def _masked_sums(
+    scores: FloatArray, labels: IntArray, kept: Sequence[int], draws: int, rng: np.random.Generator
+) -> list[Sums]:
+    """Sum random subsets by subdomain, where scores and subdomains are both many."""
+    member = np.eye(int(labels.max()) + 1)[labels]
+    weighted = np.hstack([member * scores[:, None] ** power for power in (0, 1, 2)])
+    return [
+        Sums(*np.split(np.concatenate([m @ weighted for m in masks]), 3, axis=1))
+        for masks in (subset_masks(len(scores), m, draws, rng) for m in kept)
+    ]
+
+
+def subset_masks(n: int, kept: int, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Yield random subsets of ``kept`` of n items as rows of ones and zeros, many at a time."""
+    step = max(1, _CHUNK // n)
+    for first in range(0, draws, step):
+        noise = rng.random((min(step, draws - first), n))
+        mask = np.zeros(noise.shape)
+        if kept == n:
+            mask[:] = 1.0
+        elif kept:
+            np.put_along_axis(mask, np.argpartition(noise, kept, axis=1)[:, :kept], 1.0, axis=1)
+        yield mask
 
 
 def is_binary(scores: FloatArray) -> bool:

@@ -19,6 +19,7 @@ from benchharmony.rebalancing.random_removal import (
     removal_sd,
     removed_anywhere,
     removed_within,
+    subset_masks,
 )
 from benchharmony.resampling import stream
 
@@ -81,6 +82,14 @@ class Effect:
     q_value: float | None = None
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """Score sums (draws,) of random subsets: of the same size, and with the same numbers within."""
+
+    anywhere: FloatArray
+    within: FloatArray
+
+
 def effect(
     scores: FloatArray,
     labels: IntArray,
@@ -89,6 +98,7 @@ def effect(
     permutations: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
+    drawn: Drawn | None = None,
 ) -> Effect:
     """Return the effect of keeping some items on one model's score.
 
@@ -106,6 +116,8 @@ def effect(
         Of the interval.
     seed : int
         Of the permutations.
+    drawn : Drawn, optional
+        The permutations, where they have been drawn already.
     """
     before, after = float(scores.mean()), float(scores[kept].mean())
     sd = removal_sd(scores, int(kept.sum()))
@@ -115,7 +127,11 @@ def effect(
     if exact:
         p_random, p_within = exact_p_anywhere(scores, kept), exact_p_within(scores, labels, kept)
     else:
-        p_random, p_within = _permutation_ps(scores, labels, kept, permutations, seed)
+        if drawn is None:
+            (drawn,) = draw_totals(scores, labels, [kept], permutations, seed)
+        total, m = float(scores[kept].sum()), int(kept.sum())
+        p_random = drawn_p(drawn.anywhere, total, before * m)
+        p_within = drawn_p(drawn.within, total, (before + sizes.shift) * m)
     return Effect(
         removed=int((~kept).sum()),
         before=before,
@@ -133,21 +149,19 @@ def effect(
     )
 
 
-def _permutation_ps(
-    scores: FloatArray, labels: IntArray, kept: BoolArray, draws: int, seed: int
-) -> tuple[float, float]:
+def draw_totals(
+    scores: FloatArray, labels: IntArray, kept: Sequence[BoolArray], draws: int, seed: int = 0
+) -> list[Drawn]:
+    """Return the permutations for several kept sets of the same graded scores, all at once."""
     rng = stream(seed, "removal tests")
+    k = int(labels.max()) + 1
+    sizes = [np.bincount(labels[mask], minlength=k) for mask in kept]
     one = np.zeros(len(scores), dtype=np.int64)
-    total = float(scores[kept].sum())
-    sizes = np.bincount(labels[kept], minlength=int(labels.max()) + 1)
-    shares = sizes / sizes.sum()
-    anywhere = removed_anywhere(scores, one, [int(kept.sum())], draws, rng)[0].totals[:, 0]
-    within = removed_within(scores, labels, [sizes], draws, rng)[0].totals.sum(axis=1)
-    expected = float(scores.mean() + reweighted(scores, labels, shares).shift) * int(kept.sum())
-    return (
-        drawn_p(anywhere, total, float(scores.mean()) * int(kept.sum())),
-        drawn_p(within, total, expected),
-    )
+    anywhere = removed_anywhere(scores, one, [int(s.sum()) for s in sizes], draws, rng)
+    within = removed_within(scores, labels, sizes, draws, rng)
+    return [
+        Drawn(a.totals[:, 0], w.totals.sum(axis=1)) for a, w in zip(anywhere, within, strict=True)
+    ]
 
 
 def shift_interval(scores: FloatArray, kept: BoolArray, level: float = 0.95) -> tuple[float, float]:
@@ -275,8 +289,7 @@ def rank_changes(
         if (before[i] - before[j]) * (after[i] - after[j]) < 0:
             a, b = (i, j) if before[i] > before[j] else (j, i)
             found.append((models[a], models[b], scores[a] - scores[b]))
-    rng = stream(seed, "rank changes")
-    shifts = [_shift_p(d, kept, permutations, rng) for _, _, d in found]
+    shifts = _shift_ps([d for _, _, d in found], kept, permutations, seed)
     return tuple(
         RankChange(
             ahead, behind, float(d.mean()), float(d[kept].mean()), p, float(h),
@@ -286,11 +299,20 @@ def rank_changes(
     )  # fmt: skip
 
 
-def _shift_p(d: FloatArray, kept: BoolArray, draws: int, rng: np.random.Generator) -> float:
-    one = np.zeros(len(d), dtype=np.int64)
+def _shift_ps(
+    differences: Sequence[FloatArray], kept: BoolArray, draws: int, seed: int
+) -> list[float]:
+    """Return the permutation p-value of each pair's change; the same subsets serve all pairs."""
+    if not differences:
+        return []
+    d = np.array(differences)
     m = int(kept.sum())
-    drawn = removed_anywhere(d, one, [m], draws, rng)[0].totals[:, 0]
-    return drawn_p(drawn, float(d[kept].sum()), float(d.mean()) * m)
+    masks = subset_masks(len(kept), m, draws, stream(seed, "rank changes"))
+    totals = np.concatenate([mask @ d.T for mask in masks])
+    return [
+        drawn_p(totals[:, i], float(row[kept].sum()), float(row.mean()) * m)
+        for i, row in enumerate(d)
+    ]
 
 
 def _sign_test(d: FloatArray) -> float:

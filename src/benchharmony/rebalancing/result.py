@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from benchharmony._version import __version__
+from benchharmony.errors import BenchharmonyWarning
 from benchharmony.rebalancing.curve import Point
 from benchharmony.rebalancing.fragility import Fragility
 from benchharmony.rebalancing.post_stratified import PostStratified
@@ -146,6 +149,33 @@ class Rebalance:
             "kept": list(self.kept),
             "dropped": [_plain(d) for d in self.dropped],
         }
+
+    def export(
+        self, folder: str | Path, *, items: str | Path | None = None, task: str | None = None
+    ) -> list[Path]:
+        """Write keep and drop lists and what else is possible; see docs/rebalance.md.
+
+        Parameters
+        ----------
+        folder : path
+            Made where it is missing.
+        items : path, optional
+            The benchmark's own JSON Lines file, for a pruned copy and lm-eval's sample list.
+        task : str, optional
+            Name of the lm-eval task; the benchmark's name by default.
+        """
+        from benchharmony.rebalancing.export import export
+
+        written, notes = export(self, folder, items=items, task=task)
+        for note in notes:
+            warnings.warn(note, BenchharmonyWarning, stacklevel=2)
+        return written
+
+    def plot(self, path: str | Path) -> None:
+        """Write the curve as .svg or .png (extra "plots") or as a Vega-Lite .json."""
+        from benchharmony.rebalancing.plot import write_plot
+
+        write_plot(document([self]), path)
 
     def __str__(self) -> str:
         from benchharmony.rebalancing.text import to_text
