@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -171,6 +172,44 @@ def test_unknown_names_are_worded(made):
         made.render("pdf")
     with pytest.raises(BenchharmonyError, match="no evaluation"):
         bh.report([])
+
+
+def test_other_models_partitions_give_a_cross_fitted_null():
+    (a, _), (b, _) = planted(seed=0), planted(seed=1)
+    b = replace(b, model="other")
+    report = bh.report([a, b]).to_dict()["evaluations"]
+    nulls = [e["harmony"]["null"] for e in report]
+    assert all(n["cross_fitted"]["p_value"] < 0.01 for n in nulls)
+    assert all(n["cross_fitted"]["q_value"] is not None for n in nulls)
+    (alone,) = bh.report(a).to_dict()["evaluations"]
+    assert "cross_fitted" not in alone["harmony"]["null"]
+
+
+def test_items_that_belong_together_widen_the_interval():
+    rng = np.random.default_rng(0)
+    passage = np.repeat(np.arange(60), 5)
+    scores = np.repeat(rng.integers(0, 2, 60), 5)
+    made = Evaluation.from_arrays(
+        benchmark="b",
+        model="m",
+        scores=scores,
+        groups={"subject": passage // 20, "passage": passage},
+    )
+    (alone,) = bh.report(made).to_dict()["evaluations"]
+    (together,) = bh.report(made, clusters="passage").to_dict()["evaluations"]
+    width = [e["score"]["ci"][1] - e["score"]["ci"][0] for e in (alone, together)]
+    assert width[1] == pytest.approx(width[0] * np.sqrt(5), rel=0.15)
+    with pytest.raises(BenchharmonyError, match="no column 'page'"):
+        bh.report(made, clusters="page")
+
+
+def test_partition_noise_and_tree_when_asked_for():
+    evaluation, _ = planted()
+    (entry,) = bh.report(evaluation, k=3, refit=3, tree=True).to_dict()["evaluations"]
+    assert entry["harmony"]["partition_noise"]["agreement"] == pytest.approx(1, abs=0.05)
+    assert entry["tree"]["size"] == 270
+    assert [child["size"] for child in entry["tree"]["children"]] == [120, 90, 60]
+    assert "1: 120 items" in bh.report(evaluation, k=3, tree=True).render("text")
 
 
 def test_another_metric_can_be_the_score():

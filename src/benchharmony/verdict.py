@@ -220,7 +220,7 @@ def _ruling(e: Evidence, limits: Thresholds) -> tuple[str, str]:
             f"{limits.tiny} items: too few to say how the score is spread."
         )
     low, high = e.agreement_interval
-    measured = f"agreement {e.agreement:.2f}, interval {low:.2f} to {high:.2f}"
+    measured = f"true agreement about {e.agreement:.2f}, {low:.2f} to {high:.2f}"
     clear = e.p_value <= limits.alpha and high <= limits.agreement_high
     if e.agreement < limits.agreement and clear:
         return UNEVEN, (

@@ -36,6 +36,11 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "--refit", type=int, default=0, metavar="N",
         help="make the partition again on N subsamples and report its noise apart",
     )  # fmt: skip
+    add(
+        "--clusters", metavar="COLUMN",
+        help="declared column of items that belong together, such as a passage, for the intervals",
+    )  # fmt: skip
+    add("--tree", action="store_true", help="split subdomains again while the data support it")
     add("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
     add(
         "--engine", default="auto", choices=("auto", "dense", "matrix-free", "low-rank"),
@@ -50,7 +55,8 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
     names = (
         "partition", "positions", "tau", "bandwidth", "epsilon", "k", "k_min", "k_max", "k_rule",
-        "min_share", "seed", "engine", "bootstrap", "permutations", "refit", "level", "score",
+        "min_share", "seed", "engine", "bootstrap", "permutations", "refit", "level", "clusters",
+        "tree", "score",
     )  # fmt: skip
     return Settings(**{name: getattr(args, name) for name in names})
 

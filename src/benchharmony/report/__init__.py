@@ -113,27 +113,17 @@ def _records(
     jobs: int,
     progress: Callable[[str], None] | None,
 ) -> list[dict[str, Any]]:
-    from benchharmony.report.record import failed, record_of
-    from benchharmony.splits import MANY_MODEL_KINDS, split_all
+    from benchharmony.report.record import record_of
+    from benchharmony.report.sureness import donors
+    from benchharmony.splits import split_all
 
-    if settings.partition in MANY_MODEL_KINDS:
-        made = split_all(todo, settings, progress=progress).splits
-        return [
-            failed(s.evaluation, s.error)
-            if s.error
-            else record_of(s.evaluation, settings, s.partition)
-            for s in made
-        ]
+    splits = split_all(todo, settings, jobs=jobs, progress=progress).splits
+    work = list(zip(splits, donors(splits), strict=True))
     if jobs > 1 and len(todo) > 1:
         from joblib import Parallel, delayed
 
-        return list(Parallel(n_jobs=jobs)(delayed(record_of)(e, settings) for e in todo))
-    out = []
-    for evaluation in todo:
-        if progress is not None:
-            progress(evaluation.name)
-        out.append(record_of(evaluation, settings))
-    return out
+        return list(Parallel(n_jobs=jobs)(delayed(record_of)(s, settings, d) for s, d in work))
+    return [record_of(split, settings, labels) for split, labels in work]
 
 
 def write_whole(path: str | Path, text: str) -> None:

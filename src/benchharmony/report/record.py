@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchharmony.artefacts import Artefact, artefacts
+from benchharmony.engines.kernel import Labels
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.harmony import HarmonyResult, harmony
@@ -21,16 +22,17 @@ from benchharmony.partition import Partition
 from benchharmony.power import unseen_sentence
 from benchharmony.report.settings import Settings
 from benchharmony.report.sureness import (
-    Draws,
     Sureness,
     add_q_values,
+    again_by,
     assess,
     bounds_of,
     defined,
     null_record,
     partition_noise,
+    tree_of,
 )
-from benchharmony.splits import split_one
+from benchharmony.splits import Split
 from benchharmony.verdict import Verdict
 
 SCHEMA = "benchharmony/report/1"
@@ -38,36 +40,41 @@ SCHEMA = "benchharmony/report/1"
 EXAMPLES = 5
 
 
-def record_of(
-    evaluation: Evaluation, settings: Settings, split: Partition | None = None
-) -> dict[str, Any]:
+def record_of(made: Split, settings: Settings, donors: list[Labels]) -> dict[str, Any]:
     """Compute everything about one evaluation and return its record.
-
-    ``split`` is its partition where that has been made already (kinds that need several models).
 
     An evaluation that cannot be partitioned or has no scores still gets a record: its numbers are
     None and ``error`` says why.
+
+    Parameters
+    ----------
+    made : Split
+        The evaluation and its partition.
+    settings : Settings
+        Of the report.
+    donors : list of ndarray of int64, shape (n,)
+        Labels of the same items by other models' partitions, for the cross-fitted null.
     """
+    evaluation, split = made.evaluation, made.partition
+    if split is None:
+        return _failed(evaluation, made.error or "no partition")
     try:
-        split = split or split_one(evaluation, settings)
         result = harmony(evaluation, split, bandwidth=settings.bandwidth, epsilon=settings.epsilon)
+        sure, found = _sureness(evaluation, split, result, settings, donors)
     except BenchharmonyError as error:
-        return failed(evaluation, str(error))
-    found = artefacts(evaluation, split)
-    draws = Draws(
-        settings.bootstrap, settings.permutations, settings.refit, settings.level, settings.seed
-    )
-    sure = assess(evaluation, split, result, found, draws)
-    noise = partition_noise(evaluation, split, lambda part: split_one(part, settings), draws)
+        return _failed(evaluation, str(error))
+    again = again_by(evaluation, split, settings)
     heading = _heading(evaluation)
     heading["score"]["ci"] = bounds_of(sure.intervals.score) if sure.intervals else None
     return {
         **heading,
         "verdict": _verdict(sure.verdict),
-        "harmony": _harmony(result, sure) | {"partition_noise": noise},
+        "harmony": _harmony(result, sure)
+        | {"partition_noise": partition_noise(evaluation, split, again, settings)},
         "indices": _indices(result),
         "partition": _partition(split, found),
         "subdomains": _subdomains(evaluation, split, result, sure),
+        "tree": tree_of(evaluation, split, again, settings),
         "source": _source(evaluation),
         "warnings": _warnings(evaluation, split, result, found),
         "error": None,
@@ -85,8 +92,18 @@ def _heading(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def failed(evaluation: Evaluation, why: str) -> dict[str, Any]:
-    """Return the record of an evaluation that cannot be analysed."""
+def _sureness(
+    evaluation: Evaluation,
+    split: Partition,
+    result: HarmonyResult,
+    settings: Settings,
+    donors: list[Labels],
+) -> tuple[Sureness, tuple[Artefact, ...]]:
+    found = artefacts(evaluation, split)
+    return assess(evaluation, split, result, found, settings, donors), found
+
+
+def _failed(evaluation: Evaluation, why: str) -> dict[str, Any]:
     return {
         **_heading(evaluation),
         "verdict": None,
@@ -97,6 +114,7 @@ def failed(evaluation: Evaluation, why: str) -> dict[str, Any]:
         "indices": {f.name: None for f in fields(Indices)},
         "partition": {"kind": None, "k": None, "silhouette_by_k": {}, "artefacts": []},
         "subdomains": [],
+        "tree": None,
         "source": _source(evaluation),
         "warnings": [f"no HARMONY: {why.removeprefix(evaluation.name + ': ')}", *evaluation.notes],
         "error": why,

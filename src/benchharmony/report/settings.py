@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from benchharmony.choice import MIN_SHARE, KRule
 from benchharmony.engines.choose import Engine
+from benchharmony.errors import BenchharmonyError
 from benchharmony.metric import BANDWIDTH, EPSILON
 
 
@@ -38,6 +39,10 @@ class Settings:
         Draws for the intervals, the nulls and the partition noise; 0 leaves them out.
     level : float
         Of the intervals, in (0, 1).
+    clusters : str or None
+        Declared column of items that belong together (a passage), for the intervals.
+    tree : bool
+        Whether subdomains are split again while the data support it.
     score : str or None
         Metric of the logs to use; each log's own default where None.
     """
@@ -58,7 +63,21 @@ class Settings:
     permutations: int = 2000
     refit: int = 0
     level: float = 0.95
+    clusters: str | None = None
+    tree: bool = False
     score: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse, before anything is read, what no analysis could use."""
+        if self.seed < 0:
+            raise BenchharmonyError(f"seed must be a whole number from 0, got {self.seed}")
+        if not 0 < self.level < 1:
+            raise BenchharmonyError(f"level must lie between 0 and 1 (0.95), got {self.level}")
+        if min(self.bootstrap, self.permutations) < 0 or self.refit < 0 or self.refit == 1:
+            raise BenchharmonyError(
+                "bootstrap and permutations take a number of draws from 0, refit 0 or at least 2; "
+                f"got {self.bootstrap}, {self.permutations} and {self.refit}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON values."""

@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchharmony.artefacts import Artefact, confidence
+from benchharmony.engines.kernel import Labels
+from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.harmony import HarmonyResult
-from benchharmony.nulls import Null, difficulty_matched_null, q_values, same_size_null
+from benchharmony.hierarchy import split_again
+from benchharmony.nulls import (
+    Null,
+    cross_fitted_null,
+    difficulty_matched_null,
+    q_values,
+    same_size_null,
+)
 from benchharmony.partition import Partition
 from benchharmony.refit import refit_noise
+from benchharmony.report.settings import Settings
+from benchharmony.splits import Split, split_one
 from benchharmony.uncertainty import Intervals, intervals
 from benchharmony.verdict import Verdict, gather, verdict
+
+#: Kinds of partition that a model makes of its own behaviour.
+OWN_KINDS = ("predictive", "options")
 
 
 @dataclass(frozen=True)
@@ -39,54 +53,50 @@ class Sureness:
     verdict: Verdict | None
 
 
-@dataclass(frozen=True)
-class Draws:
-    """How many draws each estimate takes; 0 leaves it out.
-
-    Attributes
-    ----------
-    bootstrap, permutations, refit : int
-        For intervals, nulls and partition noise.
-    level : float
-        Of the intervals, in (0, 1).
-    seed : int
-        Fixes every draw.
-    """
-
-    bootstrap: int
-    permutations: int
-    refit: int
-    level: float
-    seed: int
-
-
 def assess(
     evaluation: Evaluation,
     split: Partition,
     result: HarmonyResult,
     found: Sequence[Artefact],
-    draws: Draws,
+    settings: Settings,
+    donors: Sequence[Labels],
 ) -> Sureness:
-    """Compute how sure the numbers of one evaluation are: intervals, nulls and the verdict."""
+    """Compute how sure the numbers of one evaluation are: intervals, nulls and the verdict.
+
+    Raises
+    ------
+    BenchharmonyError
+        When the log has no column that ``settings.clusters`` names.
+    """
     scores, labels = evaluation.scores, split.labels
     if scores is None:
         return Sureness(None, {}, None)
-    scale = {
-        "seed": draws.seed,
-        "bandwidth": result.settings["bandwidth"],
-        "epsilon": result.settings["epsilon"],
+    scale: dict[str, Any] = {
+        "seed": settings.seed,
+        "bandwidth": settings.bandwidth,
+        "epsilon": settings.epsilon,
     }
     bounds = None
-    if draws.bootstrap:
-        bounds = intervals(scores, labels, draws=draws.bootstrap, level=draws.level, **scale)
+    if settings.bootstrap:
+        bounds = intervals(
+            scores,
+            labels,
+            draws=settings.bootstrap,
+            level=settings.level,
+            clusters=_clusters(evaluation, settings.clusters),
+            **scale,
+        )
     nulls: dict[str, Null] = {}
-    if draws.permutations and split.k > 1:
-        nulls["same_size"] = same_size_null(scores, labels, draws=draws.permutations, **scale)
+    if settings.permutations and split.k > 1:
+        count: dict[str, Any] = {"draws": settings.permutations}
+        nulls["same_size"] = same_size_null(scores, labels, **count, **scale)
         sure = confidence(evaluation)
         if sure is not None:
             nulls["difficulty_matched"] = difficulty_matched_null(
-                scores, labels, sure, draws=draws.permutations, **scale
+                scores, labels, sure, **count, **scale
             )
+        if donors:
+            nulls["cross_fitted"] = cross_fitted_null(scores, donors, **count, **scale)
     if bounds is None or "same_size" not in nulls or result.undefined:
         return Sureness(bounds, nulls, None)
     evidence = gather(
@@ -97,35 +107,90 @@ def assess(
         matched=nulls.get("difficulty_matched"),
         artefacts=[a.name.replace("_", " ") for a in found if a.flag],
         names=split.names,
-        bandwidth=scale["bandwidth"],
+        bandwidth=settings.bandwidth,
     )
     return Sureness(bounds, nulls, verdict(evidence))
 
 
-def partition_noise(
-    evaluation: Evaluation,
-    split: Partition,
-    again: Callable[[Evaluation], Partition],
-    draws: Draws,
-) -> dict[str, Any] | None:
-    """Return item noise and partition noise of H, apart, by making the partition again.
+def _clusters(evaluation: Evaluation, column: str | None) -> list[str] | None:
+    """Return what items belong together; an item without a label is alone."""
+    if column is None:
+        return None
+    if column not in evaluation.groups:
+        there = ", ".join(map(repr, evaluation.groups)) or "none"
+        raise BenchharmonyError(f"{evaluation.name}: no column {column!r}; columns there: {there}")
+    return [
+        f"alone {i}" if label is None else f"group {label}"
+        for i, label in enumerate(evaluation.groups[column])
+    ]
 
-    Parameters
-    ----------
-    again : callable
-        Makes a partition of some of the items the way that ``split`` was made.
+
+def donors(splits: Sequence[Split]) -> list[list[Labels]]:
+    """Return, for each evaluation, the partitions that other models make of the same items.
+
+    Only partitions that each model made on its own count, of the same benchmark and item ids.
     """
-    if not (draws.refit and split.is_induced and split.k > 1 and evaluation.scores is not None):
+    rows = [{item: i for i, item in enumerate(s.evaluation.item_ids)} for s in splits]
+    own = [
+        s.partition is not None and s.partition.kind in OWN_KINDS and s.partition.undefined is None
+        for s in splits
+    ]
+    out: list[list[Labels]] = []
+    for i, here in enumerate(splits):
+        found = []
+        for j, there in enumerate(splits):
+            if own[i] and own[j] and _same_items(here, there, rows[i], rows[j]):
+                order = [rows[j][item] for item in here.evaluation.item_ids]
+                found.append(there.partition.labels[order])  # type: ignore[union-attr]
+        out.append(found)
+    return out
+
+
+def _same_items(a: Split, b: Split, rows_a: dict[str, int], rows_b: dict[str, int]) -> bool:
+    return (
+        a.evaluation.benchmark == b.evaluation.benchmark
+        and a.evaluation.model != b.evaluation.model
+        and rows_a.keys() == rows_b.keys()
+    )
+
+
+Again = Callable[[NDArray[np.int64]], "NDArray[np.int64] | None"]
+
+
+def again_by(evaluation: Evaluation, split: Partition, settings: Settings) -> Again | None:
+    """Return a function that partitions some of the items the way ``split`` was made.
+
+    None for kinds that one evaluation cannot make again (declared, shared, responses).
+    """
+    if split.kind not in OWN_KINDS or split.undefined:
         return None
 
     def labels_of(rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        made = again(evaluation.take(rows))
+        made = split_one(evaluation.take(rows), replace(settings, partition=split.kind))
         return None if made.undefined else made.labels
 
+    return labels_of
+
+
+def partition_noise(
+    evaluation: Evaluation, split: Partition, again: Again | None, settings: Settings
+) -> dict[str, Any] | None:
+    """Return item noise and partition noise of H, apart, by making the partition again."""
+    if not settings.refit or again is None or evaluation.scores is None:
+        return None
     noise = refit_noise(
-        evaluation.scores, split.labels, labels_of, draws=draws.refit, seed=draws.seed
+        evaluation.scores, split.labels, again, draws=settings.refit, seed=settings.seed
     )
     return {name: _plain(value) for name, value in asdict(noise).items()}
+
+
+def tree_of(
+    evaluation: Evaluation, split: Partition, again: Again | None, settings: Settings
+) -> dict[str, Any] | None:
+    """Return the subdomains split again while the split is supported, with each stop's reason."""
+    if not settings.tree or again is None or evaluation.scores is None:
+        return None
+    return split_again(evaluation.scores, again, labels=split.labels, seed=settings.seed).to_dict()
 
 
 def _plain(value: Any) -> Any:

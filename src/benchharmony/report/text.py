@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.box import ASCII2, SIMPLE_HEAD
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, OverflowMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -40,11 +40,13 @@ _VERDICTS = {
 _NULLS = {
     "same_size": "random subdomains of these sizes",
     "difficulty_matched": "and of this confidence",
+    "cross_fitted": "other models' subdomains",
 }
 _LEGEND = (
-    "k: subdomains, p(redictive), d(eclared) or o(ptions). agr.: agreement of the subdomains with "
-    "the mean. even: the average stands for the whole; even but: save some subdomains; uneven: "
-    "read the subdomains. ! warnings. All of it: --details or --format json."
+    "k: subdomains; p(redictive), s(hared), d(eclared), t(ext), r(esponses) or o(ptions). agr.: "
+    "agreement of the subdomains with the mean. even: the average stands for the whole; even but: "
+    "save some subdomains; uneven: read the subdomains. ! warnings. All of it: --details or "
+    "--format json."
 )
 #: Subdomains shown per evaluation; the machine-readable formats have all of them.
 _MOST_SUBDOMAINS = 30
@@ -75,8 +77,10 @@ def print_report(record: dict[str, Any], console: Console, *, details: bool | No
 def _overview(entries: list[dict[str, Any]], unicode: bool, width: int) -> Table:
     names = max(width - _NUMBERS, 20)
     table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("benchmark", no_wrap=True, overflow="ellipsis", max_width=names * 2 // 5)
-    table.add_column("model", no_wrap=True, overflow="ellipsis", max_width=names - names * 2 // 5)
+    cut: OverflowMethod = "ellipsis" if unicode else "crop"
+    wide = names * 2 // 5
+    table.add_column("benchmark", no_wrap=True, overflow=cut, max_width=wide)
+    table.add_column("model", no_wrap=True, overflow=cut, max_width=names - wide)
     for name in ("items", "score", "H", "adj.", "agr."):
         table.add_column(name, justify="right", no_wrap=True, min_width=5)
     table.add_column("k", justify="right", no_wrap=True, min_width=4)
@@ -116,6 +120,8 @@ def _details(entry: dict[str, Any], unicode: bool) -> RenderableType:
     ]
     if entry["subdomains"]:
         parts.append(Padding(_subdomains(entry, unicode), (0, 0, 0, 2), expand=False))
+    if entry.get("tree"):
+        parts.append(Padding(Text("\n".join(_tree(entry["tree"]))), (0, 0, 1, 2), expand=False))
     warnings = [Text(f"! {shown(w, 600)}", style="yellow") for w in entry["warnings"]]
     return Group(*parts, *(Padding(w, (0, 0, 0, 2), expand=False) for w in warnings))
 
@@ -152,7 +158,9 @@ def _numbers(entry: dict[str, Any]) -> Text:
     if split["kind"] is not None:
         chosen = f"partition: {shown(_kind(split), 60)}, k = {split['k']}"
         if split.get("silhouette") is not None:
-            chosen += f", silhouette {number(split['silhouette'])}, tau {split['tau']:.4g}"
+            chosen += f", silhouette {number(split['silhouette'])}"
+        if split.get("tau") is not None:
+            chosen += f", tau {split['tau']:.4g}"
         lines.append(chosen)
     if h["by_k"]:
         defined = " ".join(f"{k}:{number(v, 2)}" for k, v in h["by_k"].items())
@@ -182,12 +190,22 @@ def _subdomains(entry: dict[str, Any], unicode: bool) -> RenderableType:
         if not words and _is_induced(entry):
             words = f"near its centre: {', '.join(s['examples'][:3])}"
         if words:
-            hint = Text(f"    {shown(words, 150)}", style="dim", no_wrap=True, overflow="ellipsis")
+            hint = Text(f"    {shown(words, 150)}", style="dim", no_wrap=True)
+            hint.overflow = "ellipsis" if unicode else "crop"
             lines.append(hint)
     hidden = len(entry["subdomains"]) - len(rows)
     if hidden > 0:
         lines.append(Text(f"({hidden} smaller subdomains not shown; --format json has all)"))
     return Group(Text(""), *lines, Text(""))
+
+
+def _tree(node: dict[str, Any], depth: int = 0) -> list[str]:
+    """Return the tree of subdomains, a line a node, with the reason for each split or stop."""
+    name = ".".join(str(i + 1) for i in node["path"]) or "all"
+    lines = [f"{'  ' * depth}{name}: {node['size']} items, {node['score']:.3f}; {node['reason']}"]
+    for child in node["children"]:
+        lines += _tree(child, depth + 1)
+    return lines
 
 
 def _bar(value: float, unicode: bool) -> str:
