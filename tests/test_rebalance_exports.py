@@ -167,6 +167,19 @@ def test_the_text_fits_80_columns_and_is_safe():
     assert str(result) == text
 
 
+def test_long_names_give_way_and_no_number_does(made):
+    renamed = dataclasses.replace(
+        made, models=tuple(dataclasses.replace(m, model=m.model + "-long" * 9) for m in made.models)
+    )
+    plain = to_text(document([made])).splitlines()
+    long = to_text(document([renamed])).splitlines()
+    assert max(map(len, long)) <= 80
+    for model in made.models:
+        row = next(line for line in plain if f"{model.effect.shift:+.3f}" in line)
+        wanted = row.split()[2:]
+        assert any(line.split()[-len(wanted) :] == wanted and "\u2026" in line for line in long)
+
+
 def test_the_text_says_what_was_found(made):
     text = to_text(document([made]))
     effect = made.models[0].effect

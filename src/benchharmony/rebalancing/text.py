@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.box import ASCII2, SIMPLE_HEAD
@@ -19,6 +20,8 @@ WIDTH = 80
 _MOST_ROWS = 20
 #: Points of the curve that are shown: every so many percent.
 _CURVE_STEP = 0.1
+#: Columns that indentation and the edges of a table take.
+_MARGINS = 4
 
 
 def to_text(document: dict[str, Any]) -> str:
@@ -28,14 +31,20 @@ def to_text(document: dict[str, Any]) -> str:
     return out.getvalue()
 
 
+@dataclass(frozen=True)
+class _Screen:
+    unicode: bool
+    width: int
+
+
 def print_rebalance(document: dict[str, Any], console: Console) -> None:
     """Print the document, schema ``benchharmony/rebalance/1``."""
-    unicode = "utf" in console.encoding.lower()
+    screen = _Screen("utf" in console.encoding.lower(), console.width)
     for entry in document["benchmarks"]:
-        console.print(_benchmark(entry, unicode))
+        console.print(_benchmark(entry, screen))
 
 
-def _benchmark(entry: dict[str, Any], unicode: bool) -> RenderableType:
+def _benchmark(entry: dict[str, Any], screen: _Screen) -> RenderableType:
     s = entry["settings"]
     by = f", by {shown(s['similarity'], 20)} similarity" if s["similarity"] else ""
     head = (
@@ -49,10 +58,10 @@ def _benchmark(entry: dict[str, Any], unicode: bool) -> RenderableType:
         Text(head),
     ]
     if entry["strategy"] == "weights":
-        parts.append(_weights(entry, unicode))
+        parts.append(_weights(entry, screen))
     else:
-        parts += [_models(entry, unicode), _harmony(entry, unicode)]
-        parts += [_curve(entry["models"][0], unicode), _sizes(entry, unicode)]
+        parts += [_models(entry, screen), _harmony(entry, screen)]
+        parts += [_curve(entry["models"][0], screen), _sizes(entry, screen)]
         parts += [Text(line) for line in _fragility(entry)]
         parts += [Text(line) for line in _ranks(entry)]
     parts += [Text(f"! {shown(w, 600)}", style="yellow") for w in entry["warnings"]]
@@ -60,13 +69,16 @@ def _benchmark(entry: dict[str, Any], unicode: bool) -> RenderableType:
     return Group(*(Padding(p, (0, 0, 0, 0 if i < 2 else 2)) for i, p in enumerate(parts)))
 
 
-def _table(unicode: bool, header: Sequence[str], rows: list[list[str]], what: str) -> Table:
+def _table(screen: _Screen, header: Sequence[str], rows: list[list[str]], what: str) -> Table:
     """Return a table whose first column gives way where the terminal is too narrow."""
-    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(
+        box=SIMPLE_HEAD if screen.unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False
+    )
     shown_rows = rows[:_MOST_ROWS]
-    table.add_column(header[0], overflow="ellipsis", no_wrap=True)
-    for i, name in enumerate(header[1:], start=1):
-        widest = max([len(name), *(len(row[i]) for row in shown_rows)])
+    needed = [max(map(len, column)) for column in zip(header, *shown_rows, strict=True)]
+    left = screen.width - _MARGINS - sum(needed[1:]) - 2 * len(needed[1:])
+    table.add_column(header[0], overflow="ellipsis", no_wrap=True, max_width=max(left, 8))
+    for name, widest in zip(header[1:], needed[1:], strict=True):
         table.add_column(name, justify="right", no_wrap=True, min_width=widest)
     for row in shown_rows:
         table.add_row(*map(Text, row))
@@ -75,7 +87,7 @@ def _table(unicode: bool, header: Sequence[str], rows: list[list[str]], what: st
     return table
 
 
-def _models(entry: dict[str, Any], unicode: bool) -> Table:
+def _models(entry: dict[str, Any], screen: _Screen) -> Table:
     header = ["model", "score", "pruned", "shift", "interval", "p", "by sizes", "p"]
     rows = []
     for m in entry["models"]:
@@ -83,10 +95,10 @@ def _models(entry: dict[str, Any], unicode: bool) -> Table:
         row = [shown(m["model"], 40), number(e["before"]), number(e["after"])]
         row += [_signed(e["shift"]), interval(e["ci"]), _p(e["p_holm"])]
         rows.append([*row, _signed(e["by_sizes"]), _p(e["p_sizes"])])
-    return _table(unicode, header, rows, "models")
+    return _table(screen, header, rows, "models")
 
 
-def _weights(entry: dict[str, Any], unicode: bool) -> Table:
+def _weights(entry: dict[str, Any], screen: _Screen) -> Table:
     header = ["model", "score", "equal weights", "shift", "interval", "p"]
     rows = []
     for m in entry["models"]:
@@ -94,10 +106,10 @@ def _weights(entry: dict[str, Any], unicode: bool) -> Table:
         row = [shown(m["model"], 40), number(m["effect"]["before"])]
         row += [f"{w['score']:.3f} +- {w['standard_error']:.3f}", _signed(w["shift"])]
         rows.append([*row, interval(w["shift_ci"]), _p(w["p_value"])])
-    return _table(unicode, header, rows, "models")
+    return _table(screen, header, rows, "models")
 
 
-def _harmony(entry: dict[str, Any], unicode: bool) -> Table:
+def _harmony(entry: dict[str, Any], screen: _Screen) -> Table:
     """H and its companions before and after."""
     names = {"harmony": "H", "adjusted": "adj.", "agreement": "agr.", "size_evenness": "sizes"}
     rows = [
@@ -107,10 +119,10 @@ def _harmony(entry: dict[str, Any], unicode: bool) -> Table:
         ]
         for m in entry["models"]
     ]
-    return _table(unicode, ["model", *names.values()], rows, "models")
+    return _table(screen, ["model", *names.values()], rows, "models")
 
 
-def _curve(model: dict[str, Any], unicode: bool) -> Table:
+def _curve(model: dict[str, Any], screen: _Screen) -> Table:
     header = ["removed", "score", "at random", "p", "same per subd.", "p", "H", "sizes"]
     rows = []
     wanted = 0.0
@@ -131,15 +143,15 @@ def _curve(model: dict[str, Any], unicode: bool) -> Table:
                 number(v["size_evenness"], 2),
             ]
         )
-    table = _table(unicode, header, rows, "points")
+    table = _table(screen, header, rows, "points")
     table.title = Text(f"{shown(model['model'], 40)}: the curve")
     table.title_justify = "left"
     return table
 
 
-def _sizes(entry: dict[str, Any], unicode: bool) -> Table:
+def _sizes(entry: dict[str, Any], screen: _Screen) -> Table:
     rows = [[shown(s["label"], 60), str(s["before"]), str(s["after"])] for s in entry["subdomains"]]
-    return _table(unicode, ["subdomain", "items", "kept"], rows, "subdomains")
+    return _table(screen, ["subdomain", "items", "kept"], rows, "subdomains")
 
 
 def _fragility(entry: dict[str, Any]) -> list[str]:
