@@ -168,6 +168,35 @@ def test_the_reason_of_a_failed_collect_is_its_last_line(study_file, tmp_path, m
     assert "benchharmony:" in collect_cell(study, cell)
 
 
+def test_an_interrupted_run_leaves_no_cell_running(study_file, tmp_path, monkeypatch):
+    import subprocess
+    import sys
+    import time
+
+    from benchharmony.grid import run
+
+    started = []
+    real = subprocess.Popen
+
+    def sleeper(command, **options):
+        started.append(real([sys.executable, "-c", "import time; time.sleep(60)"], **options))
+        return started[-1]
+
+    monkeypatch.setattr(run.subprocess, "Popen", sleeper)
+    study = read_study(study_file)
+
+    def interrupted(study, cell):
+        if cell.name == "Tiny-1B on first":
+            while not started:
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+        return run.collect_cell(study, cell)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path / "out", run_cell=interrupted, collect_jobs=2)
+    assert started[0].wait(10) != 0
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

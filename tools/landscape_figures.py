@@ -2,7 +2,7 @@
 
     python tools/landscape_figures.py PATH_TO_SHARED_DATA [PART ...]
 
-PART is naep, pythia, mistral, mmlu-pro or uncertainty; all by default. The last three are formats
+PART is naep, predictive, pythia, mistral, mmlu-pro or uncertainty; all by default. The last three are formats
 that ``benchharmony.read`` does not know (yet): they are read here, as far as these figures need.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchharmony import BenchharmonyError, Evaluation, landscape, read
+from benchharmony import BenchharmonyError, Evaluation, landscape, partition, read
 from benchharmony.report import Settings
 from benchharmony.splits import split_all
 
@@ -28,6 +28,27 @@ def naep(logs):
     evaluations = [e for e in read(folder) if not e.model.endswith("Baseline")]
     for kind in ("declared:classification", "text", "shared", "responses"):
         show(f"NAEP, {kind}", landscape(evaluations, partition=kind))
+
+
+def predictive(logs):
+    """Compare the shared partition of two recorded models with their own and with the subjects."""
+    from sklearn.metrics import adjusted_mutual_info_score
+
+    folder = logs.parent / "distributions"
+    evaluations = read(*sorted(folder.glob("*__mmlu15__item.npz")))
+    for k, rule in ((15, "silhouette"), (None, "silhouette"), (None, "stability")):
+        made = split_all(evaluations, Settings(partition="shared", k=k, k_rule=rule))
+        (found,) = made.found.values()
+        split = made.splits[0]
+        subject = split.evaluation.groups["subject"]
+        ami = adjusted_mutual_info_score(subject, split.partition.labels)
+        print(f"\nk {k}, {rule}: shared k {split.partition.k}, with the subjects {ami:.3f}")
+        for e in evaluations:
+            own = partition(e, "predictive", k=k, k_rule=rule)
+            ami = adjusted_mutual_info_score(e.groups["subject"], own.labels)
+            print(f"  {e.model}: own k {own.k}, with the subjects {ami:.3f}")
+        print_partitions("MMLU, 15 subjects", found)
+        print(f"  H: {found['harmony']}")
 
 
 def pythia(logs):
@@ -154,7 +175,7 @@ def print_partitions(benchmark, found):
 
 
 PARTS = {
-    "naep": naep, "pythia": pythia, "mistral": mistral, "mmlu-pro": mmlu_pro,
+    "naep": naep, "predictive": predictive, "pythia": pythia, "mistral": mistral, "mmlu-pro": mmlu_pro,
     "uncertainty": uncertainty,
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from pathlib import Path
 
 from benchharmony.report.shown import shown
@@ -38,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         print(describe_study(study, out))
         return 0
+    # A scheduler's SIGTERM ends the cells that run as well, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Progress(args.quiet) as progress:
         progress.expect(sum(not c.done for c in cells(study, out)), "collecting")
         made = run_study(

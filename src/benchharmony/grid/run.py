@@ -26,6 +26,8 @@ from benchharmony.report import write_whole
 #: Runs one cell; returns why it failed, or None.
 RunCell = Callable[[Study, Cell], str | None]
 _STATE = "study.json"
+#: Processes that collect a cell now.
+_RUNNING: set[subprocess.Popen[str]] = set()
 
 
 @dataclass(frozen=True)
@@ -112,13 +114,19 @@ def _collect(
         return cell, run_cell(study, cell)
 
     with ThreadPoolExecutor(max(jobs, 1)) as pool:
-        for cell, why in pool.map(one, todo):
-            if progress is not None:
-                progress(cell.name)
-            if why is None and not cell.done:
-                why = "it left no evaluation"
-            if why is not None:
-                failed[cell.name] = why
+        try:
+            for cell, why in pool.map(one, todo):
+                if progress is not None:
+                    progress(cell.name)
+                if why is None and not cell.done:
+                    why = "it left no evaluation"
+                if why is not None:
+                    failed[cell.name] = why
+        except BaseException:  # interrupted: no cell may go on alone and meet the next run
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(_RUNNING):
+                process.terminate()
+            raise
     return failed
 
 
@@ -126,11 +134,18 @@ def collect_cell(study: Study, cell: Cell) -> str | None:
     """Run ``benchharmony collect`` for a cell in a process of its own."""
     command = [sys.executable, "-m", "benchharmony", "collect", "--quiet"]
     command += collect_arguments(study, cell)
-    made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if made.returncode == 0:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
+    ) as process:
+        _RUNNING.add(process)
+        try:
+            _, said = process.communicate()
+        finally:
+            _RUNNING.discard(process)
+    if process.returncode == 0:
         return None
-    lines = [line for line in made.stderr.splitlines() if line.strip()]
-    return lines[-1] if lines else f"collect ended with {made.returncode}"
+    lines = [line for line in said.splitlines() if line.strip()]
+    return lines[-1] if lines else f"collect ended with {process.returncode}"
 
 
 def _evaluations(study: Study, folder: Path, every: Sequence[Cell]) -> list[Evaluation]:
