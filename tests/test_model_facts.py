@@ -71,6 +71,11 @@ def test_csv_wins_over_metadata_and_metadata_over_the_name(tmp_path):
     assert found.source == "CSV, metadata"
 
 
+def test_families_that_differ_in_case_only_are_one():
+    found = describe([evaluation("SmolLM2-135M"), evaluation("smollm2-360m")])
+    assert {m.family for m in found.values()} == {"SmolLM2"}
+
+
 def test_a_model_that_nothing_is_known_of_has_no_facts():
     found = describe([evaluation("mystery")])["mystery"]
     assert (found.family, found.parameters, found.source) == (None, None, "")

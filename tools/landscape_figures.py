@@ -2,8 +2,9 @@
 
     python tools/landscape_figures.py PATH_TO_SHARED_DATA [PART ...]
 
-PART is naep, predictive, pythia, mistral, mmlu-pro or uncertainty; all by default. The last three are formats
-that ``benchharmony.read`` does not know (yet): they are read here, as far as these figures need.
+PART is naep, predictive, pythia, mistral, mmlu-pro or uncertainty; all by default. The last three
+are formats that ``benchharmony.read`` does not know (yet): they are read here, as far as these
+figures need.
 """
 
 import csv
@@ -175,8 +176,8 @@ def print_partitions(benchmark, found):
 
 
 PARTS = {
-    "naep": naep, "predictive": predictive, "pythia": pythia, "mistral": mistral, "mmlu-pro": mmlu_pro,
-    "uncertainty": uncertainty,
+    "naep": naep, "predictive": predictive, "pythia": pythia, "mistral": mistral,
+    "mmlu-pro": mmlu_pro, "uncertainty": uncertainty,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -211,9 +211,11 @@ def describe(
     """Return the facts of every model of some evaluations, in the order they come.
 
     A fact comes from ``given`` (the CSV), else the evaluation's metadata (keys ``family``,
-    ``parameters``, ``tokens``, ``checkpoint``), else the name.
+    ``parameters``, ``tokens``, ``checkpoint``), else the name. Families that differ in case only
+    are one, in the spelling that comes first.
     """
     out: dict[str, ModelInfo] = {}
+    spelling: dict[str, str] = {}
     for evaluation in evaluations:
         if evaluation.model in out:
             continue
@@ -222,7 +224,11 @@ def describe(
             _of_metadata(evaluation),
             parse_name(evaluation.model),
         )
-        out[evaluation.model] = _merged(evaluation.model, [s for s in sources if s is not None])
+        info = _merged(evaluation.model, [s for s in sources if s is not None])
+        if info.family is not None:  # families that differ in case only are one
+            first = spelling.setdefault(info.family.casefold(), info.family)
+            info = replace(info, family=first)
+        out[evaluation.model] = info
     return out
 
 
