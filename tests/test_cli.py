@@ -1,6 +1,7 @@
 """The command line: streams, exit codes, worded errors, nothing half-written."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,9 @@ def test_unusable_files_are_worded_and_exit_with_2(tmp_path, capsys, name, text,
         (["report", "{t}", "--partition", "predictive"], "no predictive distributions"),
         (["report", "{t}", "--k-min", "9", "--k-max", "3"], "k range"),
         (["report", "{t}", "--bandwidth", "0"], "bandwidth"),
+        (["report", "{t}", "--seed", "-1"], "seed"),
+        (["report", "{t}", "--level", "95"], "level"),
+        (["report", "{t}", "--bootstrap", "-5"], "bootstrap"),
         (["report", "{t}", "--items", "none.jsonl"], "none.jsonl: no such file"),
     ],
 )
@@ -233,3 +237,80 @@ def test_module_entry_point():
     )
     assert out.returncode == 2
     assert out.stderr.strip() == "benchharmony: nowhere: no such file or directory"
+
+
+def run_in_shell(command: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run ``benchharmony`` as a shell does, where streams are real."""
+    call = f'"{sys.executable}" -m benchharmony {command}'
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", call],
+        capture_output=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+QUICK = "--bootstrap 0 --permutations 0 --partition declared:subject"
+
+
+@pytest.fixture(scope="module")
+def accented(tmp_path_factory):
+    """Return a directory of two tables whose names no ASCII terminal can show."""
+    folder = tmp_path_factory.mktemp("accented")
+    for name in ("r\u00e9sum\u00e9-benchmark-of-a-long-name", "na\u00efve"):
+        table(folder / f"{name}.csv", score=lambda i, n=name: i % 3 % 2 ^ (i % len(n) == 0))
+    return folder
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_text_prints_under_any_locale(accented, encoding):
+    done = run_in_shell(f"report {QUICK} --details {accented}", PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"benchmark-of-a" in done.stdout
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "md"])
+def test_machine_readable_results_are_utf_8_under_any_locale(accented, form):
+    call = f"report {QUICK} --format {form} {accented}"
+    plain = run_in_shell(call, PYTHONIOENCODING="utf-8")
+    assert "r\u00e9sum\u00e9" in plain.stdout.decode("utf-8")
+    assert run_in_shell(call, PYTHONIOENCODING="ascii").stdout == plain.stdout
+
+
+@pytest.mark.parametrize("command", ["formats", "check {}", f"report {QUICK} {{}}"])
+def test_a_reader_that_leaves_early_is_no_failure(accented, command):
+    done = run_in_shell(f"{command.format(accented)} | true")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("streams", [">&-", ">&- 2>&-"])
+def test_closed_streams_are_borne(accented, streams):
+    done = run_in_shell(f"report {QUICK} {accented} {streams}")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_worded(accented):
+    done = run_in_shell(f"report {QUICK} {accented} > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"benchharmony: ")
+    assert b"Traceback" not in done.stderr
+
+
+def test_links_in_a_circle_and_empty_names_are_worded(tmp_path, capsys):
+    (tmp_path / "circle").symlink_to("circle")
+    assert main(["report", str(tmp_path / "circle")]) == 2
+    assert main(["report", ""]) == 2
+    assert "empty name" in capsys.readouterr().err
+
+
+def test_details_of_a_partition_without_tau(tmp_path, capsys):
+    words = ("river bank water", "stock bond market", "cell gene protein")
+    rows = [
+        json.dumps({"id": i, "score": i % 2, "question": f"{words[i % 3]} number {i}"})
+        for i in range(60)
+    ]
+    path = write(tmp_path / "texts.jsonl", "\n".join(rows))
+    arguments = ["--partition", "text", "--bootstrap", "0", "--permutations", "0", "--details"]
+    assert main(["report", path, *arguments]) == 0
+    assert "partition: text, k = 3" in capsys.readouterr().out

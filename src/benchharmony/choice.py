@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -33,12 +34,22 @@ class Choice:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        low, high = self.k_range
+        try:
+            low, high = map(operator.index, self.k_range)
+            k = None if self.k is None else operator.index(self.k)
+            seed = operator.index(self.seed)
+            guarded = 0 <= self.min_share < 0.5
+        except (TypeError, ValueError) as error:
+            raise BenchharmonyError(
+                f"k and seed take whole numbers, k_range two of them, min_share a number ({error})"
+            ) from None
         if not 2 <= low <= high:
             raise BenchharmonyError(f"k range must satisfy 2 <= min <= max, got {low}..{high}")
-        if self.k is not None and self.k < 2:
+        if k is not None and k < 2:
             raise BenchharmonyError(f"k must be at least 2, got {self.k}")
-        if not 0 <= self.min_share < 0.5:
+        if seed < 0:
+            raise BenchharmonyError(f"seed must be a whole number from 0, got {self.seed}")
+        if not guarded:
             raise BenchharmonyError(f"min_share must lie in [0, 0.5), got {self.min_share}")
 
     def smallest(self, n: int) -> int:

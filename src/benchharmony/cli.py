@@ -10,7 +10,7 @@ from importlib import import_module
 from benchharmony._version import __version__
 from benchharmony.commands import COMMANDS
 from benchharmony.errors import BenchharmonyError
-from benchharmony.terminal import say
+from benchharmony.terminal import discard_stdout, prepare_streams, say
 
 EPILOG = "Exit codes: 0 done, 1 --fail-under not met, 2 bad input or usage."
 
@@ -19,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
     args = _parser(given).parse_args(given)
+    prepare_streams(machine_readable=getattr(args, "format", "text") != "text")
     run: Callable[[argparse.Namespace], int] = args.run
     try:
         return run(args)
@@ -29,8 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         say("benchharmony: interrupted")
         return 130
     except BrokenPipeError:  # the reader of our output has gone (`| head`): nothing to tell it
-        sys.stderr.close()
+        discard_stdout()
         return 0
+    except OSError as error:  # a full disk, say; readers word their own
+        say(f"benchharmony: {error}")
+        return 2
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:

@@ -94,7 +94,8 @@ def induce(view: Predictive, tau: Tau, choice: Choice, engine: Engine = "auto") 
     low, high = choice.k_range
     ks = sorted({*range(low, min(high, distinct) + 1)} | ({choice.k} if choice.k else set()))
     if distinct < 2 or not ks or max(ks) > distinct:
-        why = f"only {distinct} distinct predictive distributions among {n} items"
+        asked = f"k = {choice.k} was asked for, with " if choice.k and choice.k > distinct else ""
+        why = f"{asked}only {distinct} distinct predictive distributions among {n} items"
         return Induced(nothing, undefined=why)
     found = _clustered(view, items, ks, tau, choice, engine)
     return replace(

@@ -76,8 +76,10 @@ def predictive_similarity(p: ArrayLike | Predictive, *, tau: float) -> FloatArra
 
 def similarity_of(j: FloatArray, tau: float) -> FloatArray:
     """Return ``exp(-tau/2 J)`` for a matrix of divergences, in place of it."""
-    if not (tau > 0 and np.isfinite(tau)):
-        raise BenchharmonyError(f"tau must be positive and finite, got {tau}")
+    if isinstance(tau, str) or not (tau > 0 and np.isfinite(tau)):
+        raise BenchharmonyError(
+            f"tau must be a positive, finite number, got {tau!r}; median_tau gives the default rule"
+        )
     j *= -0.5 * tau
     return np.exp(j, out=j)
 

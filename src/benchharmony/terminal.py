@@ -2,20 +2,56 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
+def prepare_streams(*, machine_readable: bool) -> None:
+    """Make stdout and stderr take any text, whatever the locale, and be there at all.
+
+    Machine-readable results are UTF-8 everywhere, as files are; text shows "?" for what the
+    locale cannot hold. A stream that the caller has closed is a file that nobody reads.
+    """
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        if machine_readable:
+            sys.stdout.reconfigure(encoding="utf-8")
+        else:
+            sys.stdout.reconfigure(errors="replace")
+
+
+def discard_stdout() -> None:
+    """Send the rest of stdout nowhere, so that the exit does not fail on a closed pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def stdout_console() -> Console:
     """Return a console on stdout: as wide as the terminal, 80 columns where there is none."""
-    from rich.console import Console
-
     from benchharmony.report.text import WIDTH
 
-    return Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    return _piped_console()(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+
+
+@cache
+def _piped_console() -> type[Console]:
+    from rich.console import Console
+
+    class Piped(Console):
+        """A console that leaves a closed pipe to :func:`benchharmony.cli.main`."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # Rich itself would exit with 1
+
+    return Piped
 
 
 def say(text: str) -> None:

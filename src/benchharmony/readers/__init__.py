@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -123,16 +124,18 @@ def _with_format(evaluation: Evaluation, reader: Reader, file: SourceFile) -> Ev
 
 
 def _files(sources: Iterable[str | Path]) -> Iterator[Path]:
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for source in sources:
         for path in _expand(source):
-            resolved = path.resolve()
+            resolved = os.path.realpath(path)  # unlike Path.resolve, it bears links in a circle
             if resolved not in seen:
                 seen.add(resolved)
                 yield path
 
 
 def _expand(source: str | Path) -> list[Path]:
+    if not str(source).strip():
+        raise InputError("''", "an empty name of a source; give a file, a directory or a glob")
     path = Path(source)
     if path.is_dir():
         return sorted(
