@@ -22,6 +22,7 @@ from benchharmony.readers.harness_scores import (
     likeliest,
     placeholder_reason,
     ragged,
+    without_infinities,
 )
 
 #: Columns of an item's record that may be its id in the benchmark.
@@ -98,7 +99,9 @@ def build_evaluation(log: Log, run: Run) -> Evaluation:
     if score is not None:
         kept = np.flatnonzero(~np.isnan(columns.metrics[score]))
         problems += [
-            _problem(log.path, items[i], id_column, f"no value of {score}, the score")
+            _problem(
+                log.path, items[i], id_column, f"no value of {score}, the score, that is a number"
+            )
             for i in np.flatnonzero(np.isnan(columns.metrics[score]))
         ]
     else:
@@ -240,7 +243,9 @@ def metric_columns(items: Sequence[HarnessItem | None]) -> dict[str, Floats]:
     """Return every metric that some item has a number for, NaN where one has none."""
     names = dict.fromkeys(name for i in items if i is not None for name in i.metrics)
     columns = {
-        name: np.array([np.nan if i is None else i.metrics.get(name, np.nan) for i in items])
+        name: without_infinities(
+            np.array([np.nan if i is None else i.metrics.get(name, np.nan) for i in items])
+        )
         for name in names
     }
     return {name: values for name, values in columns.items() if not np.isnan(values).all()}

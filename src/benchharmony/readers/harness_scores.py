@@ -71,6 +71,17 @@ def _by_preference(metrics: Mapping[str, Floats]) -> list[str]:
     return [n for n in dict.fromkeys(ordered) if not n.lower().endswith("stderr")]
 
 
+def without_infinities(values: Floats) -> Floats:
+    """Return a metric with its infinities as gaps, where all the rest lies in [0, 1].
+
+    One infinity is a fault of its item; it does not make an accuracy another kind of metric.
+    """
+    infinite = np.isinf(values)
+    if infinite.any() and _in_unit_interval(values[~infinite]):
+        return np.where(infinite, np.nan, values)
+    return values
+
+
 def _in_unit_interval(values: Floats) -> bool:
     given = values[~np.isnan(values)]
     return given.size > 0 and bool(((given >= 0) & (given <= 1)).all())
