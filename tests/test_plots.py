@@ -99,6 +99,15 @@ def test_trends_keep_families_in_order_of_their_smallest_size(record):
     assert {r["family"] for r in fitted} == {"Qwen2.5"}  # two sizes are not fitted
 
 
+def test_only_the_last_checkpoint_of_a_model_stands_for_its_size():
+    names = [f"pythia-1b-step{s}" for s in (1000, 4000, 16000)] + ["pythia-160m-step16000"]
+    made = landscape(planted_grid([0.8] * 4, names=names), **SUBJECT).record
+    shown = {r["model"] for r in values_of(trends_spec(made)["vconcat"][0]["hconcat"][0])}
+    assert shown == {"pythia-1b-step16000", "pythia-160m-step16000"}
+    tokens = values_of(trends_spec(made, "tokens")["vconcat"][0]["hconcat"][0])
+    assert {r["model"] for r in tokens} == set(names[:3])
+
+
 def test_no_known_size_is_an_error_in_words():
     made = landscape(planted_grid([0.9, 0.8]), **SUBJECT).record
     with pytest.raises(BenchharmonyError, match="parameters of no model"):

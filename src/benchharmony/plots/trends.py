@@ -57,6 +57,8 @@ def _rows(record: dict[str, Any], entry: dict[str, Any], over: str) -> list[Spec
         name = _series(facts[e["model"]], over)
         if e["benchmark"] != entry["benchmark"] or size is None or name not in families:
             continue
+        if over == "parameters" and _has_later(facts[e["model"]], record["models"]):
+            continue
         row = {"family": shown(name, 30), "model": shown(e["model"], 60), "x": size}
         row["aside"] = size * 10 ** (_ASIDE * (families.index(name) - (len(families) - 1) / 2))
         for key, _ in _PANELS:
@@ -66,6 +68,16 @@ def _rows(record: dict[str, Any], entry: dict[str, Any], over: str) -> list[Spec
             row[f"{key}_high"] = min(e[key] + noise, 1.0)
         out.append(row)
     return out
+
+
+def _has_later(model: Spec, models: list[Spec]) -> bool:
+    """Return whether a later checkpoint of the same model is there: that one has its size."""
+    return model["checkpoint"] is not None and any(
+        m["family"] == model["family"]
+        and m["parameters"] == model["parameters"]
+        and (m["tokens"] or 0) > (model["tokens"] or 0)
+        for m in models
+    )
 
 
 def _series(facts: dict[str, Any], over: str) -> str | None:
