@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 from benchharmony.errors import BenchharmonyError, InputError
 from benchharmony.readers.source import SourceFile, decode
 from benchharmony.rebalancing.result import Rebalance
+from benchharmony.writing import write_whole
 
 #: Fields that may hold an item's id in a benchmark file, most trusted first.
 ID_FIELDS = ("id", "item_id", "question_id", "doc_id")
@@ -50,7 +49,7 @@ def export(
 
     def put(ending: str, data: bytes) -> None:
         path = base.with_name(base.name + ending)
-        write_bytes(path, data)
+        write_whole(path, data)
         written.append(path)
 
     put("-keep.jsonl", _lines(keep_list(result)))
@@ -187,21 +186,6 @@ def file_name(name: str) -> str:
     """Return a file name for a benchmark's name, whatever a log put into it."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:80].strip("._-")
     return plain or "benchmark"
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: to a temporary file beside it, then renamed."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp makes private files
-        os.replace(name, path)
-    except OSError as error:
-        raise BenchharmonyError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def _lines(records: Iterable[dict[str, Any]]) -> bytes:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from benchharmony.errors import BenchharmonyError
-from benchharmony.rebalancing.export import write_bytes
 from benchharmony.report.shown import shown
+from benchharmony.writing import write_whole
 
 #: Rows of the chart, with their titles.
 _QUANTITIES = {"score": "score", "harmony": "HARMONY", "size_evenness": "size evenness"}
@@ -45,7 +45,7 @@ def write_plot(document: dict[str, Any], path: str | Path) -> None:
     ending = target.suffix.lower()
     spec = chart(document)
     if ending == ".json":
-        write_bytes(target, json.dumps(spec, indent=1, allow_nan=False).encode())
+        write_whole(target, json.dumps(spec, indent=1, allow_nan=False).encode())
         return
     if ending not in (".svg", ".png"):
         raise BenchharmonyError(f"{target}: plots are written as .svg, .png or .json")
@@ -57,9 +57,9 @@ def write_plot(document: dict[str, Any], path: str | Path) -> None:
             "(a .json specification does not)"
         ) from None
     if ending == ".svg":
-        write_bytes(target, vl_convert.vegalite_to_svg(spec).encode())
+        write_whole(target, vl_convert.vegalite_to_svg(spec).encode())
     else:
-        write_bytes(target, vl_convert.vegalite_to_png(spec, scale=2))
+        write_whole(target, vl_convert.vegalite_to_png(spec, scale=2))
 
 
 def _has_curve(entry: dict[str, Any]) -> bool:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.report.settings import Settings
+from benchharmony.writing import write_whole
 
-__all__ = ["Report", "Settings", "report"]
+__all__ = ["Report", "Settings", "report", "write_whole"]
 
 Format = Literal["text", "json", "csv", "md"]
 
@@ -124,22 +124,3 @@ def _records(
 
         return list(Parallel(n_jobs=jobs)(delayed(record_of)(s, settings, d) for s, d in work))
     return [record_of(split, settings, labels) for split, labels in work]
-
-
-def write_whole(path: str | Path, text: str) -> None:
-    """Write a text file whole or not at all: to a temporary file beside it, then renamed."""
-    import os
-    import tempfile
-
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp makes private files
-        os.replace(name, target)
-    except OSError as error:
-        raise BenchharmonyError(f"{target}: cannot be written ({error.strerror})") from None
