@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from benchharmony import BenchharmonyError, Evaluation
+from benchharmony import BenchharmonyError, Evaluation, read
 from benchharmony.landscape import landscape
 from benchharmony.models import ModelInfo
 from planted_grid import planted_grid
@@ -244,6 +244,30 @@ def test_no_column_of_the_table_is_lost_at_80_columns():
     h = entry["harmony"]["adjusted"]
     assert line.split()[-1] == f"{entry['agreement']['mean']:.2f}"
     assert f"{h['variance_ci'][0] ** 0.5:.2f}-{h['variance_ci'][1] ** 0.5:.2f}" in line
+
+
+@pytest.mark.real_data
+@pytest.mark.filterwarnings("ignore::benchharmony.BenchharmonyWarning")
+def test_the_naep_models_make_a_landscape(shared_data):
+    found = [
+        e
+        for e in read(shared_data / "logs" / "llm-psychometrics")
+        if not e.model.endswith("Baseline")
+    ]
+    made = landscape(found, partition="declared:classification", bootstrap=200, repeats=10)
+    economics, history = made.record["benchmarks"]
+    assert (economics["n_models"], economics["n_items"]) == (18, 93)
+    assert (history["n_models"], history["n_items"]) == (18, 204)
+    assert [m["family"] for m in made.record["models"]] == (
+        ["Qwen2.5"] * 7 + ["Llama-3"] * 5 + ["Phi-3"] * 3 + ["OLMo-2"] * 2 + ["Phi-4"]
+    )
+    assert economics["verdict"]["label"] == "cannot tell"
+    assert history["verdict"]["label"] == "representative"
+    score = made.record["trends"]["parameters"][0]["score"]["common"]
+    assert score["ci"][0] > 0  # larger models score higher
+    shared = landscape(found, partition="shared", bootstrap=60, repeats=2).record
+    assert all(b["verdict"]["label"] == "cannot tell" for b in shared["benchmarks"])
+    assert shared["partitions"]["NAEP history"]["artefacts"]["predicted_option"] > 0.6
 
 
 @pytest.mark.slow

@@ -127,17 +127,25 @@ def _values(
     bandwidth: float,
     epsilon: float,
 ) -> Values:
-    places = [np.array([ids[i] for i in m.evaluation.item_ids]) for m in group]
+    places = [_place(m, ids) for m in group]
     tables = [_table(m) for m in group]
     found: list[FloatArray] = []
     for block in blocks:
         rows = [
-            _of_block(block[:, place], table, m, recentre, bandwidth, epsilon)
+            _of_block(
+                block if place is None else block[:, place], table, m, recentre, bandwidth, epsilon
+            )
             for m, place, table in zip(group, places, tables, strict=True)
         ]
         found.append(np.array(rows))  # (M, 4, rows of the block)
     whole = np.concatenate(found, axis=2)
     return Values(*(_filled(whole[:, i]) for i in range(4)))
+
+
+def _place(m: Measured, ids: dict[str, int]) -> NDArray[np.int64] | None:
+    """Return the column of each item of a model; None where it has all of them in order."""
+    place = np.array([ids[i] for i in m.evaluation.item_ids])
+    return None if np.array_equal(place, np.arange(len(ids))) else place
 
 
 def _table(m: Measured) -> FloatArray:
