@@ -314,3 +314,29 @@ def test_details_of_a_partition_without_tau(tmp_path, capsys):
     arguments = ["--partition", "text", "--bootstrap", "0", "--permutations", "0", "--details"]
     assert main(["report", path, *arguments]) == 0
     assert "partition: text, k = 3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("bar", ["nan", "2", "-1", "x"])
+def test_a_gate_that_says_nothing_is_refused(saved, capsys, bar):
+    with pytest.raises(SystemExit) as stopped:
+        main(["report", str(saved), "--fail-under", bar])
+    assert stopped.value.code == 2
+    assert "--fail-under" in capsys.readouterr().err
+
+
+def test_our_own_report_is_not_read_as_results(saved, tmp_path, capsys):
+    path = str(tmp_path / "report.csv")
+    options = ["--bootstrap", "0", "--permutations", "0", "--format", "csv", "-o", path]
+    assert main(["report", str(saved), *options]) == 0
+    assert main(["check", path]) == 2
+    assert "not a format" in capsys.readouterr().err
+
+
+def test_a_warning_says_why_items_are_left_out(tmp_path, capsys):
+    path = table(tmp_path / "t.csv", score=lambda i: "" if i in (3, 4) else i % 2)
+    arguments = ["--bootstrap", "0", "--permutations", "0", "--format", "json"]
+    assert main(["report", path, *arguments]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["evaluations"]
+    (said,) = [w for w in entry["warnings"] if "could not be used" in w]
+    assert said.startswith("2 of 40 items")
+    assert "'score' is empty, first in line 5" in said

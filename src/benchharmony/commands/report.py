@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
     _add_output(parser)
     parser.add_argument(
-        "--fail-under", type=float, metavar="H",
+        "--fail-under", type=_bar, metavar="H",
         help="exit with 1 when any evaluation's HARMONY is under H or undefined",
     )  # fmt: skip
     add_run_arguments(parser, shared=False)
@@ -79,6 +79,13 @@ def _write(made: Report, args: argparse.Namespace) -> None:
     else:
         sys.stdout.write(made.render(args.format))
     sys.stdout.flush()
+
+
+def _bar(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:  # nothing is under NaN: such a gate would always be open
+        raise argparse.ArgumentTypeError(f"a number from 0 to 1, not {text!r}")
+    return value
 
 
 def _judge(made: Report, bar: float | None) -> int:

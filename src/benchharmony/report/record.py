@@ -5,6 +5,7 @@ Views read only this. Every number that is undefined is None, with a warning tha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from benchharmony.artefacts import Artefact, artefacts
 from benchharmony.engines.kernel import Labels
 from benchharmony.errors import BenchharmonyError
-from benchharmony.evaluation import Evaluation
+from benchharmony.evaluation import Evaluation, Source
 from benchharmony.harmony import HarmonyResult, harmony
 from benchharmony.indices import Indices, decompose, indices
 from benchharmony.keywords import keywords
@@ -246,9 +247,23 @@ def _warnings(
 ) -> list[str]:
     undefined = [] if result.undefined is None else [f"HARMONY is undefined: {result.undefined}"]
     flagged = [a.warning for a in found if a.warning]
-    left_out = evaluation.source.items_left_out
-    omitted = [f"{left_out} items of the source could not be used"] if left_out else []
+    omitted = _omitted(evaluation.source)
     return [*undefined, *flagged, *result.notes, *split.notes, *omitted, *evaluation.notes]
+
+
+def _omitted(source: Source) -> list[str]:
+    """Say how many items are left out, for what reason most of them, and where the first is."""
+    if not source.items_left_out:
+        return []
+    reason, times = Counter(p.reason for p in source.problems).most_common(1)[0]
+    first = next(p for p in source.problems if p.reason == reason)
+    line = "" if first.line is None else f", first in line {first.line}"
+    rest = len(source.problems) - times
+    more = f"; {rest} for other reasons" if rest else ""
+    return [
+        f"{source.items_left_out} of {source.items_read} items of the source could not be used: "
+        f"{times} x {reason}{line}{more}"
+    ]
 
 
 def document(records: list[dict[str, Any]], settings: Mapping[str, Any]) -> dict[str, Any]:
