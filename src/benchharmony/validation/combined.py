@@ -123,6 +123,13 @@ def candidates(case: Case) -> Iterator[tuple[str, Callable[[], FloatArray]]]:
     if "item" in views and "answer" in views:
         for w in _WEIGHTS:
             yield f"{w:g} answer + {1 - w:g} item", partial(_sum, j["answer"], j["item"], w)
+            if texts is not None:
+                yield (
+                    f"{w:g} answer + {1 - w:g} item, word overlap regressed out",
+                    partial(
+                        _sum_residual, j["answer"], j["item"], w, texts["question and options"]
+                    ),
+                )
         yield "0.7 answer + 0.3 item, centred logs", partial(_sum_centred, case)
     for name in ("item", "answer"):
         if name in views:
@@ -145,6 +152,13 @@ def _sum(answer: FloatArray, item: FloatArray, weight: float) -> FloatArray:
 def _sum_centred(case: Case) -> FloatArray:
     item = 1 - _cosine(centred_logs(case.views["item"]))
     return _sum(case.divergence["answer"], item, 0.7)
+
+
+def _sum_residual(
+    answer: FloatArray, item: FloatArray, weight: float, texts: list[str]
+) -> FloatArray:
+    both = weight * _scaled(answer) + (1 - weight) * _scaled(item)
+    return residual(both, tfidf_cosine(texts))
 
 
 def _residual(divergence: FloatArray, texts: list[str]) -> FloatArray:

@@ -123,3 +123,13 @@ def admissible(sweep: Sweep, k_range: tuple[int, int], min_share: float = MIN_SH
         if k_range[0] <= k <= k_range[1] and len(sizes) == k and sizes.min() >= smallest:
             out.append(k)
     return sorted(out)
+
+
+def modularity(similarity: FloatArray, labels: Labels) -> float:
+    """Return the weighted modularity of a clustering (Newman 2004), self-likeness left out."""
+    weights = similarity - np.diag(np.diag(similarity))
+    member = np.eye(int(labels.max()) + 1)[labels]
+    inside = np.diag(member.T @ weights @ member)
+    degree = member.T @ weights.sum(axis=1)
+    total = weights.sum()
+    return float((inside / total - (degree / total) ** 2).sum())

@@ -16,7 +16,7 @@ from benchharmony.metric import harmony_values
 from benchharmony.spectral import Sweep, eigengap_by_k, silhouette_by_k, stability_by_k
 from benchharmony.validation.case import Case, declared_codes
 from benchharmony.validation.divergences import similarity_from
-from benchharmony.validation.domains import admissible, clustered, found
+from benchharmony.validation.domains import admissible, clustered, found, modularity
 from benchharmony.validation.recovery import SPREADS
 
 FloatArray = NDArray[np.float64]
@@ -156,16 +156,6 @@ def embedded_silhouettes(sweep: Sweep, ks: Sequence[int]) -> dict[int, float]:
         squared = np.maximum(norm[:, None] + norm[None, :] - 2 * x @ x.T, 0.0)
         out |= _silhouette(np.sqrt(squared), {k: sweep.labels[k]})
     return out
-
-
-def modularity(similarity: FloatArray, labels: Labels) -> float:
-    """Return the weighted modularity of a clustering (Newman 2004), self-likeness left out."""
-    weights = similarity - np.diag(np.diag(similarity))
-    member = np.eye(int(labels.max()) + 1)[labels]
-    inside = np.diag(member.T @ weights @ member)
-    degree = member.T @ weights.sum(axis=1)
-    total = weights.sum()
-    return float((inside / total - (degree / total) ** 2).sum())
 
 
 def planted_scores(truth: Labels, seed: int) -> FloatArray:

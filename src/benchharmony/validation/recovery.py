@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.metric import BANDWIDTH, EPSILON, harmony_score, summarise
+from benchharmony.spectral import Sweep
 from benchharmony.validation.divergences import similarity_from
-from benchharmony.validation.domains import best_k, clustered
+from benchharmony.validation.domains import best_k, clustered, modularity
 
 FloatArray = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -93,7 +94,8 @@ class Recovery:
     Attributes
     ----------
     positions, scores, rule : str
-        Distributions compared, kind of scores, how k was chosen ("declared", "silhouette").
+        Distributions compared, kind of scores, how k was chosen ("declared", "silhouette",
+        "modularity").
     points : tuple of Point
         One per sub-benchmark for which H is defined.
     undefined : int
@@ -226,16 +228,14 @@ def recover(
         Of k-means, the shuffles and the bootstrap.
     """
     rng = np.random.default_rng(seed)
-    points: dict[str, list[Point]] = {"declared": [], "silhouette": []}
+    points: dict[str, list[Point]] = {"declared": [], "silhouette": [], "modularity": []}
     for sub in subs:
         k_true = int(sub.labels.max()) + 1
         similarity = similarity_from(divergence[np.ix_(sub.rows, sub.rows)])
         made = clustered(similarity, k_range, (k_true,), seed=seed)
-        for rule in points:
-            k = k_true if rule == "declared" else best_k(made.silhouette, made, k_range)
+        for rule, k in _ks(k_true, similarity, made, k_range).items():
             if k is not None:
-                point = _point(sub, made.labels[k], rng, bandwidth, epsilon)
-                points[rule].append(point)
+                points[rule].append(_point(sub, made.labels[k], rng, bandwidth, epsilon))
     return [
         Recovery(
             positions, scores, rule, tuple(ps), len(subs) - len(ps),
@@ -245,6 +245,17 @@ def recover(
         )
         for rule, ps in points.items()
     ]  # fmt: skip
+
+
+def _ks(
+    declared: int, similarity: FloatArray, made: Sweep, k_range: tuple[int, int]
+) -> dict[str, int | None]:
+    modularities = {k: modularity(similarity, labels) for k, labels in made.labels.items()}
+    return {
+        "declared": declared,
+        "silhouette": best_k(made.silhouette, made, k_range),
+        "modularity": best_k(modularities, made, k_range),
+    }
 
 
 def _point(
