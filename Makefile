@@ -27,7 +27,7 @@ $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/dev-installed: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,collect]'
 	touch $@ $(VENV)/installed
 
 clean:

@@ -170,6 +170,7 @@ def test_between_variance_is_unbiased_on_planted_noise():
         ([0.0, 0.0], [0.1, 0.2], 0.1, "not all zero"),
         ([0.5, 0.5], [0.1, np.nan], 0.1, "finite"),
         ([0.5, 0.5], [0.1, 0.2], 0.0, "bandwidth"),
+        ([[0.5, 0.5]], [[0.1, 0.2]], 0.1, "one vector"),
     ],
 )
 def test_bad_input_is_worded(weights, performance, bandwidth, message):

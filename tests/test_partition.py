@@ -149,13 +149,17 @@ def test_auto_prefers_distributions_then_declared_then_options():
     p = np.full((40, 2), 0.5)
     assert partition(made(predictive=p, groups=groups)).kind == "predictive"
     assert partition(made(option_logprobs=logs, groups=groups)).kind == "declared:subject"
+    alone = partition(made(groups={"fold": ["x", "y"] * 20}))
+    assert alone.kind == "declared:fold"
+    assert any("for you to judge" in note for note in alone.notes)
     by_options = partition(made(option_logprobs=logs))
     assert by_options.kind == "options"
     assert any("not the paper's" in note for note in by_options.notes)
-    with pytest.raises(BenchharmonyError, match="nothing to make a partition from"):
-        partition(made())
-    with pytest.raises(BenchharmonyError, match="several declared columns"):
-        partition(made(groups={"a1": ["x", "y"] * 20, "a2": ["x", "y"] * 20}))
+    assert "nothing to make subdomains from" in partition(made()).undefined
+    several = partition(made(groups={"a1": ["x", "y"] * 20, "a2": ["x", "y"] * 20}))
+    assert "several declared columns" in several.undefined
+    with pytest.raises(BenchharmonyError, match="takes an Evaluation"):
+        partition(p)
 
 
 def test_options_group_by_predicted_letter_and_take_mixed_counts():

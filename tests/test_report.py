@@ -111,10 +111,13 @@ def test_an_evaluation_that_cannot_be_analysed_stays_in_the_report():
     assert first["harmony"]["value"] is not None
     assert second["harmony"]["value"] is None
     assert second["score"]["mean"] == 0.5
-    assert "nothing to make a partition from" in second["warnings"][0]
+    assert second["score"]["ci"] is not None
+    assert "nothing to make subdomains from" in second["warnings"][0]
     assert "bare" in report.render("text")
+    asked = bh.report([good, bad], partition="declared:subject").to_dict()["evaluations"]
+    assert "no declared column 'subject'" in asked[1]["error"]
     with pytest.raises(BenchharmonyError, match="no evaluation could be analysed"):
-        bh.report(bad)
+        bh.report(bad, partition="declared:subject")
 
 
 def test_csv_has_a_row_per_evaluation_and_runs_nothing(hostile):

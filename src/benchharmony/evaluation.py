@@ -132,8 +132,12 @@ class Evaluation:
             When lengths differ, ids repeat, scores leave [0, 1] or are not finite, gold indices
             are out of range, or a predictive row is not a distribution.
         """
+        if groups is not None and not isinstance(groups, Mapping):
+            raise BenchharmonyError(
+                f"groups: a mapping from column names to labels, not {type(groups).__name__}"
+            )
         n = _length(scores, item_ids, option_logprobs, predictive)
-        ids = tuple(str(i) for i in (range(n) if item_ids is None else item_ids))
+        ids = tuple(map(_identity, range(n) if item_ids is None else item_ids))
         _check_ids(ids, n)
         score_array = None if scores is None else _scores(scores, n, ids, score_name)
         options = None if option_logprobs is None else _options(option_logprobs, n, ids)
@@ -152,7 +156,7 @@ class Evaluation:
             option_logprobs=options,
             gold=None if gold is None else _gold(gold, n, ids, options, chosen),
             groups={clean_text(k): _labels(v, n, k) for k, v in (groups or {}).items()},
-            texts=None if texts is None else _sized(tuple(map(clean_text, texts)), n, "texts"),
+            texts=None if texts is None else _sized(tuple(map(_text, texts)), n, "texts"),
             choices=None if chosen is None else _sized(chosen, n, "choices"),
             metadata=dict(metadata or {}),
             notes=tuple(notes),
@@ -166,6 +170,10 @@ class Evaluation:
 
     def __len__(self) -> int:
         return len(self.item_ids)
+
+    def __repr__(self) -> str:
+        name = self.name if len(self.name) <= 80 else f"{self.name[:79]}\u2026"
+        return f"<Evaluation {name!r}: {len(self)} items, score {self.score_name}>"
 
     @property
     def name(self) -> str:
@@ -248,6 +256,20 @@ def clean_text(text: object) -> str:
     except UnicodeEncodeError:
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
+
+
+def _identity(value: object) -> str:
+    if _is_missing(value):
+        raise BenchharmonyError("item_ids: an id is missing (None or NaN)")
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _text(value: object) -> str:
+    return "" if _is_missing(value) else clean_text(value)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
 
 
 def _length(*columns: Any) -> int:
@@ -370,8 +392,5 @@ def _predictives(value: PredictiveLike | None, n: int) -> dict[str, Predictive]:
 
 
 def _labels(values: Sequence[object], n: int, name: str) -> tuple[str | None, ...]:
-    labels = tuple(
-        None if v is None or (isinstance(v, float) and np.isnan(v)) else clean_text(v)
-        for v in values
-    )
+    labels = tuple(None if _is_missing(v) else clean_text(v) for v in values)
     return tuple(_sized(labels, n, f"groups ({name})"))

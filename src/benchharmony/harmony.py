@@ -106,6 +106,11 @@ def harmony(
     BenchharmonyError
         When the evaluation has no scores or the partition is of other items.
     """
+    if not isinstance(evaluation, Evaluation) or not isinstance(partition, Partition):
+        raise BenchharmonyError(
+            "harmony takes an Evaluation and a Partition (benchharmony.partition makes one), got "
+            f"{type(evaluation).__name__} and {type(partition).__name__}"
+        )
     scores = evaluation.scores
     if scores is None:
         raise BenchharmonyError(

@@ -147,7 +147,13 @@ def _warnings(
             f"the similarity graph falls apart into {sweep.components} unconnected parts; "
             "a smaller --tau joins them"
         )
-    curve = [s for k, s in sweep.silhouette.items() if k >= 4]
+    # What the guard refuses was no rival of 2.
+    fits = choice.smallest(n)
+    curve = [
+        s
+        for k, s in sweep.silhouette.items()
+        if k >= 4 and np.bincount(sweep.labels[k], counts).min() >= fits
+    ]
     if chosen == 2 and choice.k is None and curve:
         height = sweep.silhouette[2]
         if height < WEAK or height - max(curve) < FLAT:

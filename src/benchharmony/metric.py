@@ -137,7 +137,13 @@ def harmony_score(
     ----------
     Uzunoglu, Li, Khashabi: "The Flaw of Averages" (arXiv 2509.25671).
     """
-    return float(harmony_values(weights, performance, bandwidth=bandwidth, epsilon=epsilon))
+    value = harmony_values(weights, performance, bandwidth=bandwidth, epsilon=epsilon)
+    if value.ndim:
+        raise BenchharmonyError(
+            "harmony_score takes one vector of weights and one of performances; harmony_values "
+            "takes many"
+        )
+    return float(value)
 
 
 def size_evenness(weights: ArrayLike) -> FloatArray:

@@ -41,7 +41,8 @@ class Partition:
     ----------
     kind : str
         "predictive", "shared", "responses", "text", "options", "declared:COLUMN" (or several,
-        "declared:A+B"), or "none" where items are too few to choose.
+        "declared:A+B"), or "none" where there is nothing to
+        choose from or items are too few.
     labels : ndarray of int64, shape (n,)
         0..k-1, largest subdomain first.
     names : tuple of str, length k
@@ -90,6 +91,9 @@ class Partition:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"<Partition {self.kind}: {len(self)} items, k = {self.k}>"
 
     @property
     def k(self) -> int:
@@ -165,14 +169,19 @@ def partition(
     Raises
     ------
     BenchharmonyError
-        When the evaluation has nothing that this kind needs.
+        When the evaluation has nothing that a kind asked for by name needs.
     """
     choice = Choice(k, k_range, k_rule, min_share, seed)
     notes: tuple[str, ...] = ()
-    if kind == "auto" and len(evaluation) < MIN_ITEMS:
-        return _too_few(len(evaluation))
+    if not isinstance(evaluation, Evaluation):
+        raise BenchharmonyError(
+            "partition takes an Evaluation; Evaluation.from_arrays(..., predictive=p) makes one "
+            f"of arrays, got {type(evaluation).__name__}"
+        )
     if kind == "auto":
         kind, why = _best_kind(evaluation)
+        if kind == "none" or len(evaluation) < MIN_ITEMS:
+            return _nothing(evaluation)
         notes = (why,) if why else ()
     if kind.startswith("declared:"):
         split = _declared(evaluation, kind.removeprefix("declared:"), choice)
@@ -242,15 +251,6 @@ def declared(evaluation: Evaluation, column: str) -> Partition:
     )
 
 
-def _too_few(n: int) -> Partition:
-    return Partition(
-        kind="none",
-        labels=np.zeros(n, dtype=np.int64),
-        names=("S1",),
-        undefined=f"fewer than {MIN_ITEMS} items",
-    )
-
-
 def _best_kind(evaluation: Evaluation) -> tuple[str, str | None]:
     """Return the kind that "auto" takes, and a note where the choice is open to doubt."""
     if evaluation.predictive:
@@ -268,15 +268,27 @@ def _best_kind(evaluation: Evaluation) -> tuple[str, str | None]:
         return "text", None
     if evaluation.option_logprobs is not None:
         return "options", None
-    if evaluation.groups:
-        raise BenchharmonyError(
-            f"{evaluation.name}: several declared columns and none that names subdomains; choose "
-            f"one with --partition declared:COLUMN from {', '.join(map(repr, evaluation.groups))}"
+    return "none", None
+
+
+def _nothing(evaluation: Evaluation) -> Partition:
+    """Return the undefined partition of an evaluation that has nothing to make one from."""
+    if len(evaluation) < MIN_ITEMS:
+        why = f"fewer than {MIN_ITEMS} items"
+    elif evaluation.groups:
+        there = ", ".join(map(repr, evaluation.groups))
+        why = (
+            "several declared columns and none that names subdomains; choose one with --partition "
+            f"declared:COLUMN from {there}"
         )
-    raise BenchharmonyError(
-        f"{evaluation.name}: nothing to make a partition from: no predictive distributions, "
-        "declared columns or option log-likelihoods; run `benchharmony collect` or join labels"
-    )
+    else:
+        why = (
+            "nothing to make subdomains from: no predictive distributions, declared columns, texts "
+            "or option log-likelihoods; run `benchharmony collect`, or join texts or labels "
+            "with --items"
+        )
+    labels = np.zeros(len(evaluation), dtype=np.int64)
+    return Partition(kind="none", labels=labels, names=("S1",), undefined=why)
 
 
 def predictive_view(

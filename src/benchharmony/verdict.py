@@ -235,7 +235,8 @@ def _ruling(e: Evidence, limits: Thresholds) -> tuple[str, str]:
             )
         return REPRESENTATIVE, f"The subdomains score near the average ({measured})."
     return TOO_FEW, (
-        f"These items fit a nearly even benchmark as well as an uneven one ({measured}, p = {e.p_value:.2g})."
+        f"These items fit a nearly even benchmark as well as an uneven one ({measured}, "
+        f"p = {e.p_value:.2g})."
     )
 
 

@@ -49,12 +49,14 @@ def read(args: argparse.Namespace, *, quiet: bool = False) -> ReadResult:
     with Progress(args.quiet) as progress:
         progress.expect(None, "reading")
         result = read_sources(args.sources, options, score=args.score, progress=progress.step)
-    if not (quiet or args.quiet):
+    if result.evaluations and not (quiet or args.quiet):
         for line in unused_lines(result.unused):
             say(line if line.startswith(" ") else f"not used: {line}")
         for note in result.notes:
             say(note)
     if not result.evaluations:
+        for line in unused_lines(result.unused)[1:]:
+            say(line if line.startswith(" ") else f"not used: {line}")
         first = result.unused[0] if result.unused else "no file in the sources"
         more = f" (and {len(result.unused) - 1} more files)" if len(result.unused) > 1 else ""
         raise BenchharmonyError(f"nothing usable in the sources: {first}{more}")

@@ -51,6 +51,9 @@ class Report:
             raise BenchharmonyError("to_frame needs pandas: pip install pandas") from None
         return pd.DataFrame(rows(self.record))
 
+    def __repr__(self) -> str:
+        return f"<Report of {len(self.record['evaluations'])} evaluations>"
+
     def __str__(self) -> str:
         return self.render("text")
 
@@ -97,6 +100,8 @@ def report(
     todo = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     if not todo:
         raise BenchharmonyError("no evaluation to report on")
+    if not all(isinstance(e, Evaluation) for e in todo):
+        raise BenchharmonyError("report takes Evaluations; benchharmony.read makes them")
     if chosen.score is not None:
         todo = [e.with_score(chosen.score) for e in todo]
     records = _records(todo, chosen, jobs, progress)

@@ -44,9 +44,9 @@ _NULLS = {
 }
 _LEGEND = (
     "k: subdomains; p(redictive), s(hared), d(eclared), t(ext), r(esponses) or o(ptions). agr.: "
-    "agreement of the subdomains with the mean. even: the average stands for the whole; even but: "
-    "save some subdomains; uneven: read the subdomains. ! warnings. All of it: --details or "
-    "--format json."
+    "agreement, how near the subdomains score to the mean. The verdict goes by it, not by H, which "
+    "uneven sizes lower too. even: the average stands for the whole; even but: save some "
+    "subdomains; uneven: read them. ! warnings. All of it: --details or --format json."
 )
 #: Subdomains shown per evaluation; the machine-readable formats have all of them.
 _MOST_SUBDOMAINS = 30
@@ -89,8 +89,8 @@ def _overview(entries: list[dict[str, Any]], unicode: bool, width: int) -> Table
     for entry in entries:
         h, split = entry["harmony"], entry["partition"]
         table.add_row(
-            Text(shown(entry["benchmark"])),
-            Text(shown(entry["model"])),
+            Text(_fit(entry["benchmark"], names * 2 // 5)),
+            Text(_fit(entry["model"], names - names * 2 // 5)),
             str(entry["n_items"]),
             number(entry["score"]["mean"]),
             Text(number(h["value"]), style=_style(h["value"])),
@@ -101,6 +101,20 @@ def _overview(entries: list[dict[str, Any]], unicode: bool, width: int) -> Table
             Text("!" if entry["warnings"] else "", style="yellow"),
         )
     return table
+
+
+def _fit(name: str, width: int) -> str:
+    """Return a name that fits: without its folder, then cut in its middle.
+
+    Names of one family and of one run differ at their ends.
+    """
+    text = shown(name)
+    if cell_len(text) > width:
+        text = text.rsplit("/", 1)[-1]
+    if cell_len(text) > width:
+        tail = (width - 1) // 2
+        text = f"{set_cell_size(text, width - 1 - tail).rstrip()}\u2026{text[-tail:]}"
+    return text
 
 
 def _short_verdict(entry: dict[str, Any]) -> Text:
