@@ -1,0 +1,92 @@
+"""Real runs of HELM against the figures that their manifest states."""
+
+from __future__ import annotations
+
+import csv
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from benchharmony.errors import InputError
+from benchharmony.evaluation import Evaluation
+from benchharmony.readers import ReadOptions, SourceFile, helm, read_sources
+
+pytestmark = pytest.mark.real_data
+
+LOGS = Path(__file__).resolve().parents[2] / "shared" / "data" / "logs"
+READERS = (*helm.READERS,)
+
+
+def _manifest() -> list[dict[str, str]]:
+    path = LOGS / "MANIFEST.tsv"
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+ROWS = _manifest()
+HELM = [r for r in ROWS if r["format+version"].startswith("HELM")]
+STATES = [r for r in HELM if r["format+version"].endswith("scenario_state")]
+MINE = re.compile(r"HELM")
+
+
+def _path(row: dict[str, str]) -> str:
+    return row["path"]
+
+
+@cache
+def _read(path: str) -> tuple[Evaluation, ...]:
+    file = SourceFile(LOGS / path)
+    taking = [r for r in READERS if r.sniff(file)]
+    assert len(taking) == 1, [r.name for r in taking]
+    return tuple(taking[0].read(file, ReadOptions()))
+
+
+def test_the_manifest_is_here_or_everything_is_skipped(shared_data: Path) -> None:
+    assert len(STATES) == 11
+
+
+@pytest.mark.parametrize("row", STATES, ids=_path)
+def test_helm_runs_have_the_items_and_accuracy_of_the_manifest(row: dict[str, str]) -> None:
+    (found,) = _read(row["path"])
+    assert len(found) == found.source.items_read == int(row["items"])
+    assert found.benchmark == row["task"]
+    assert found.model.replace("/", "_") == row["model"]
+    stated = re.search(r"acc recomputed from output_mapping ([01]\.\d+)", row["note"])
+    assert stated is not None
+    assert found.scores is not None
+    assert found.scores.mean() == pytest.approx(float(stated.group(1)), abs=1e-9)
+    for metric in ("exact_match", "quasi_exact_match"):
+        assert found.metrics[metric].mean() == pytest.approx(float(stated.group(1)), abs=1e-9)
+    # HELM's own exact match is the one judged from the outputs, and its log-likelihoods are 0.
+    assert found.notes == ()
+    assert found.option_logprobs is None
+    assert found.choices is not None
+    assert all(len(c) == 3 for c in found.choices)
+    assert len(found) == 1 or set(found.groups) == {"tag1", "tag2"}
+
+
+@pytest.mark.parametrize("row", [r for r in HELM if r not in STATES], ids=_path)
+def test_other_files_of_a_helm_run_are_refused(row: dict[str, str]) -> None:
+    with pytest.raises(InputError, match=r"scenario_state\.json"):
+        _read(row["path"])
+
+
+def test_a_suite_of_helm_runs_leaves_no_file_over(shared_data: Path) -> None:
+    found = read_sources([shared_data / "logs" / "helm-bbq-v1"])
+    assert len(found.evaluations) == len(STATES)
+    assert found.unused == ()
+    assert found.notes == ()
+
+
+def test_formats_of_others_are_left_alone() -> None:
+    taken = []
+    for row in ROWS:
+        path = LOGS / row["path"]
+        if path.is_file() and not MINE.search(row["format+version"]):
+            file = SourceFile(path)
+            taken += [f"{row['path']}: {r.name}" for r in READERS if r.sniff(file)]
+    assert not taken
