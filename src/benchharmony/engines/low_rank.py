@@ -28,7 +28,7 @@ CUT = 1e-5
 MOST_RANK, TOLERATED = 256, 0.01
 #: Items on whose pairs the error is estimated.
 _PROBES = 768
-_BUILD, _PANEL = 1024, 8192
+_BUILD, _PANEL = 1024, 2048
 
 
 class NotLowRankError(Exception):

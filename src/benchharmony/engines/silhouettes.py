@@ -29,9 +29,10 @@ def mean_silhouettes(
 
     def totals(rows: slice, sums: Floats) -> FloatArray:
         out, start = np.empty(len(stack)), 0
+        turned = np.ascontiguousarray(sums.T)  # a maximum over rows of k is quicker than of columns
         for i, (lab, size) in enumerate(zip(stack, sizes, strict=True)):
             stop = start + len(size)
-            out[i] = _total(sums[:, start:stop], lab[rows], size, counts[rows])
+            out[i] = _total(turned[start:stop], lab[rows], size, counts[rows])
             start = stop
         return out
 
@@ -57,18 +58,20 @@ def _weighted_sizes(labels: Labels, counts: NDArray[np.int64]) -> FloatArray:
 
 
 def _total(sums: Floats, lab: Labels, size: FloatArray, counts: NDArray[np.int64]) -> float:
-    """Return the sum of silhouettes of some rows; ``sums`` leave out an item's likeness to itself.
+    """Return the sum of silhouettes of some items.
 
-    Duplicates of the row count: each is at similarity 1.
+    ``sums``, shape (k, rows), leave out an item's likeness to itself. Its duplicates, at
+    similarity 1, count.
     """
     if len(size) < 2:
         return float("nan")
     rows = np.arange(len(lab))
-    mean_distance = 1.0 - sums / size.astype(sums.dtype)
-    within = 1.0 - (sums[rows, lab] + counts - 1.0) / np.maximum(size[lab] - 1, 1)
-    mean_distance[rows, lab] = np.inf
-    between = mean_distance.min(axis=1).astype(np.float64)
-    widest = np.maximum(within, between)
-    value = np.divide(between - within, widest, out=np.zeros_like(widest), where=widest > 0)
+    own = (sums[lab, rows] + counts - 1.0) / np.maximum(size[lab] - 1, 1)
+    mean = sums * (1.0 / size).astype(sums.dtype)[:, None]
+    mean[lab, rows] = -np.inf
+    other = mean.max(axis=0).astype(np.float64)
+    # In distances: (b - a) / max(a, b) with a = 1 - own and b = 1 - other.
+    widest = 1.0 - np.minimum(own, other)
+    value = np.divide(own - other, widest, out=np.zeros_like(widest), where=widest > 0)
     value[size[lab] == 1] = 0.0
     return float(value @ counts)
