@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -46,6 +47,15 @@ def _best(run, times: int = 7) -> float:
         run()
         spent.append(max(process_time() - start, 1e-9))
     return min(spent)
+
+
+def peak_mib() -> float:
+    """Return the largest memory of this process alone (getrusage also counts its parent's)."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def timed(run):

@@ -11,7 +11,6 @@ between its markers.
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from statistics import median
 
 import numpy as np
 from direct import direct_sweep, planted
-from machine import rates, timed, words
+from machine import peak_mib, rates, timed, words
 from sklearn.metrics import adjusted_rand_score
 
 BEGIN, END = "<!-- sweep: begin -->", "<!-- sweep: end -->"
@@ -99,15 +98,16 @@ def _child(n: int, engine: str, out: str) -> None:
         from benchharmony.choice import Choice
         from benchharmony.induced import induce
 
+        induce(
+            Predictive.dense(planted(1100)[0]), 1.0, Choice()
+        )  # the imports, as on the other side
         found, wall, cpu = timed(
             lambda: induce(Predictive.dense(p), 1.0, Choice(min_share=0), engine)
         )
         labels, silhouette, name = found.labels_by_k, found.silhouette_by_k, found.engine
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    peak /= 2**20 if sys.platform == "darwin" else 2**10
     kept = {k: np.asarray(lab).tolist() for k, lab in labels.items()} if n <= 20_000 else {}
     made = {
-        "wall": wall, "cpu": cpu, "peak": peak, "engine": name, "labels": kept,
+        "wall": wall, "cpu": cpu, "peak": peak_mib(), "engine": name, "labels": kept,
         "k": max(silhouette, key=silhouette.get), "silhouette": silhouette,
     }  # fmt: skip
     Path(out).write_text(json.dumps(made))

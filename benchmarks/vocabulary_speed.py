@@ -4,10 +4,9 @@ python benchmarks/vocabulary_speed.py [--items 5000] [--vocab 49152] [--no-direc
 """
 
 import argparse
-import resource
 
 import numpy as np
-from machine import timed, words
+from machine import peak_mib, timed, words
 
 from benchharmony import Predictive
 from benchharmony.choice import Choice
@@ -53,7 +52,7 @@ def main() -> None:
         f"{given.items:,} items x top-{TOP:,} of {given.vocab:,}: S in {wall:.1f} s ({cpu:.1f} cpu)"
     )
     found, whole, whole_cpu = timed(lambda: induce(view, "median", Choice()))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = peak_mib() / 2**10
     print(
         f"whole sweep, engine {found.engine}: {whole:.1f} s ({whole_cpu:.1f} cpu), {peak:.2f} GiB"
     )
