@@ -73,7 +73,16 @@ def test_all_sections_in_every_format(planted_file, tmp_path, capsys):
     assert case["similarities"][0]["domains"]["ami"] > 0.95
     assert case["recovery"][0]["fit"]["r"] > 0.95
     assert {r["rule"] for r in case["k_rules"]} >= {"silhouette, 1 - S", "eigengap", "declared"}
-    assert main(["validate", *small, "--format", "md", "-o", str(tmp_path / "out.md")]) == 0
+    wanted = [
+        "--format",
+        "md",
+        "-o",
+        str(tmp_path / "out.md"),
+        "--record",
+        str(tmp_path / "r.json"),
+    ]
+    assert main(["validate", *small, *wanted]) == 0
+    assert json.loads((tmp_path / "r.json").read_text()) == record
     written = (tmp_path / "out.md").read_text()
     assert "rules for k" in written
     assert written.count("|---") > 5

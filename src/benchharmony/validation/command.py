@@ -42,6 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
     out.add_argument("--format", default="text", choices=("text", "json", "md"))
     out.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    out.add_argument("--record", metavar="FILE", help="write the whole record there too, as JSON")
 
 
 def collected(args: argparse.Namespace) -> list[str]:
@@ -113,6 +114,8 @@ def _show(args: argparse.Namespace, record: dict[str, Any]) -> None:
     from benchharmony.terminal import say, stdout_console
     from benchharmony.validation.views import print_validation, render
 
+    if args.record:
+        write_whole(args.record, render(record, "json"))
     if args.output:
         write_whole(args.output, render(record, args.format))
         if not args.quiet:

@@ -85,6 +85,9 @@ def validate(
             progress(f"planted: k {cell.k}, n {cell.n}, overlap {cell.overlap:g}")
             cells.append(cell)
         record["planted"] = cells
+        from benchharmony.validation.planted_rules import planted_rules
+
+        record["planted_k_rules"] = planted_rules(s.k_range, seed=s.seed, progress=progress)
     plain: dict[str, Any] = _plain(record)
     return plain
 

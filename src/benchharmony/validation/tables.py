@@ -29,6 +29,7 @@ def tables_of(record: dict[str, Any]) -> Iterator[Table]:
         yield _models(matrix)
     if record.get("planted"):
         yield _planted(record["planted"])
+        yield _planted_rules(record["planted_k_rules"])
 
 
 def _case(case: dict[str, Any]) -> Iterator[Table]:
@@ -215,6 +216,22 @@ def _planted(cells: Sequence[dict[str, Any]]) -> Table:
         ("k", "n", "overlap", "ARI", "H error", "k chosen", "ARI", "H error", "random"),
         tuple(rows),
         ("At the true k, then at the k that the silhouette chooses; random: shuffled, true k.",),
+    )
+
+
+def _planted_rules(rules: Sequence[dict[str, Any]]) -> Table:
+    rows = [
+        (
+            r["rule"], number(r["exact"], 2), number(r["k_error"], 1), number(r["ami"], 2),
+            number(r["h_error"], 2), str(r["undefined"]),
+        )
+        for r in rules
+    ]  # fmt: skip
+    return Table(
+        "Planted partitions: rules for k",
+        ("rule", "k found", "k error", "AMI", "H error", "no k"),
+        tuple(rows),
+        ("k found: share of the partitions where the rule chooses the true k.",),
     )
 
 
