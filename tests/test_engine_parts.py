@@ -103,9 +103,7 @@ def test_distinct_rows_and_counts_do_not_depend_on_the_order(seed, n):
     here, there = canonical(view), canonical(view.take(order))
     np.testing.assert_array_equal(here.counts, there.counts)
     np.testing.assert_array_equal(here.content[order], there.content)
-    np.testing.assert_array_equal(
-        view.logprobs[here.first], view.take(order).logprobs[there.first]
-    )
+    np.testing.assert_array_equal(view.logprobs[here.first], view.take(order).logprobs[there.first])
     np.testing.assert_array_equal(view.logprobs[here.first][here.content], view.logprobs)
     assert len(np.unique(view.logprobs, axis=0)) == len(here.first)
 
@@ -142,7 +140,9 @@ def test_a_solver_that_does_not_converge_says_so(monkeypatch):
 
 
 def cost(points, labels):
-    return sum(((points[labels == c] - points[labels == c].mean(0)) ** 2).sum() for c in set(labels))
+    return sum(
+        ((points[labels == c] - points[labels == c].mean(0)) ** 2).sum() for c in set(labels)
+    )
 
 
 def test_kmeans_is_as_good_as_ten_starts_of_scikit_learn():
