@@ -1,4 +1,4 @@
-"""Real runs of HELM against the figures that their manifest states."""
+"""Real runs of HELM and LightEval against the figures that their manifest states."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 from benchharmony.errors import InputError
 from benchharmony.evaluation import Evaluation
-from benchharmony.readers import ReadOptions, SourceFile, helm, read_sources
+from benchharmony.readers import ReadOptions, SourceFile, helm, lighteval, read_sources
 
 pytestmark = pytest.mark.real_data
 
 LOGS = Path(__file__).resolve().parents[2] / "shared" / "data" / "logs"
-READERS = (*helm.READERS,)
+READERS = (*helm.READERS, *lighteval.READERS)
 
 
 def _manifest() -> list[dict[str, str]]:
@@ -80,6 +80,20 @@ def test_a_suite_of_helm_runs_leaves_no_file_over(shared_data: Path) -> None:
     assert len(found.evaluations) == len(STATES)
     assert found.unused == ()
     assert found.notes == ()
+
+
+def test_lighteval_details_have_the_accuracy_that_lighteval_states(shared_data: Path) -> None:
+    result = read_sources([shared_data / "logs" / "local-lighteval"])
+    (found,) = result.evaluations
+    assert result.unused == ()
+    assert len(found) == 60
+    assert found.score_name == "acc"
+    assert found.scores is not None
+    assert found.scores.mean() == pytest.approx(32 / 60)
+    assert found.notes == ()  # as the results file states, and as the log-likelihoods say
+    assert found.n_options is not None
+    assert set(found.n_options.tolist()) == {4}
+    assert found.item_ids[0].startswith("arc_easy:")
 
 
 def test_formats_of_others_are_left_alone() -> None:
