@@ -21,7 +21,17 @@ __all__ = ["ReadOptions", "ReadResult", "Reader", "SourceFile", "read_sources", 
 
 #: Modules of this package that hold a ``READERS`` tuple, most specific format first: the first
 #: reader whose ``sniff`` says yes reads the file.
-_MODULES = ("own", "npz", "lm_eval", "lm_eval_forks", "naep", "helm", "lighteval", "tables")
+_MODULES = (
+    "own",
+    "npz",
+    "lm_eval",
+    "lm_eval_forks",
+    "naep",
+    "helm",
+    "lighteval",
+    "mmlu_csv",
+    "tables",
+)
 
 #: Files in a searched directory that nobody means as a log.
 _SKIPPED_SUFFIXES = (".md", ".py", ".yaml", ".yml", ".txt", ".html", ".png", ".svg", ".ipynb")
