@@ -1,8 +1,9 @@
-"""Real runs of HELM and LightEval against the figures that their manifest states."""
+"""Real runs of HELM, LightEval and BBQ against the figures that their manifest states."""
 
 from __future__ import annotations
 
 import csv
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -11,12 +12,12 @@ import pytest
 
 from benchharmony.errors import InputError
 from benchharmony.evaluation import Evaluation
-from benchharmony.readers import ReadOptions, SourceFile, helm, lighteval, read_sources
+from benchharmony.readers import ReadOptions, SourceFile, bbq, helm, lighteval, read_sources
 
 pytestmark = pytest.mark.real_data
 
 LOGS = Path(__file__).resolve().parents[2] / "shared" / "data" / "logs"
-READERS = (*helm.READERS, *lighteval.READERS)
+READERS = (*helm.READERS, *lighteval.READERS, *bbq.READERS)
 
 
 def _manifest() -> list[dict[str, str]]:
@@ -30,7 +31,8 @@ def _manifest() -> list[dict[str, str]]:
 ROWS = _manifest()
 HELM = [r for r in ROWS if r["format+version"].startswith("HELM")]
 STATES = [r for r in HELM if r["format+version"].endswith("scenario_state")]
-MINE = re.compile(r"HELM")
+BBQ = [r for r in ROWS if r["format+version"].startswith("BBQ")]
+MINE = re.compile(r"HELM|BBQ")
 
 
 def _path(row: dict[str, str]) -> str:
@@ -94,6 +96,22 @@ def test_lighteval_details_have_the_accuracy_that_lighteval_states(shared_data: 
     assert found.n_options is not None
     assert set(found.n_options.tolist()) == {4}
     assert found.item_ids[0].startswith("arc_easy:")
+
+
+@pytest.mark.parametrize("row", BBQ, ids=_path)
+def test_bbq_predictions_have_the_accuracy_of_the_manifest(row: dict[str, str]) -> None:
+    stated = re.search(r"exact-text accuracy (\{.*?\})", row["note"])
+    assert stated is not None
+    accuracy = json.loads(stated.group(1))
+    found = {e.metadata["prediction_column"]: e for e in _read(row["path"])}
+    assert found.keys() == accuracy.keys()
+    for column, evaluation in found.items():
+        assert len(evaluation) == evaluation.source.items_read == int(row["items"])
+        assert evaluation.model == row["model"]
+        assert evaluation.benchmark.startswith(row["task"])
+        assert evaluation.scores is not None
+        assert evaluation.scores.mean() == pytest.approx(accuracy[column], abs=5.1e-5)
+        assert {"context_condition", "question_polarity"} <= set(evaluation.groups)
 
 
 def test_formats_of_others_are_left_alone() -> None:

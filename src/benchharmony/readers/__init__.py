@@ -30,6 +30,7 @@ _MODULES = (
     "helm",
     "lighteval",
     "mmlu_csv",
+    "bbq",
     "tables",
 )
 
