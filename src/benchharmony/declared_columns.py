@@ -18,7 +18,7 @@ import numpy as np
 from benchharmony.choice import MIN_SUBDOMAIN, Choice
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
-from benchharmony.partition import Partition
+from benchharmony.subdomains import Partition
 
 OTHER, NO_LABEL = "(other)", "(no label)"
 _BETWEEN = " / "

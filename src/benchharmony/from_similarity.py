@@ -17,8 +17,8 @@ from benchharmony.choice import Choice, choose_k
 from benchharmony.engines.dense import Dense
 from benchharmony.engines.workers import Workers
 from benchharmony.induced import MIN_ITEMS
-from benchharmony.partition import Partition
 from benchharmony.spectral import sweep
+from benchharmony.subdomains import Partition
 
 Floats = NDArray[np.floating[Any]]
 

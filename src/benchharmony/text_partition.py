@@ -20,8 +20,8 @@ from benchharmony.choice import Choice
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.from_similarity import partition_of
-from benchharmony.partition import Partition
 from benchharmony.similarity import median_tau
+from benchharmony.subdomains import Partition
 
 FloatArray = NDArray[np.float64]
 Embed = Callable[[list[str]], Any]
