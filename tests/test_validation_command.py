@@ -114,3 +114,17 @@ def test_errors_are_one_line(arguments, words, capsys):
 def test_a_column_that_is_not_there_is_named(planted_file, capsys):
     assert main(["validate", str(planted_file), "--declared", "topic"]) == 2
     assert "columns there: 'domain'" in capsys.readouterr().err
+
+
+def test_plots_show_every_point_and_cell(planted_file, capsys):
+    from benchharmony.validation.plots import specs_of
+
+    record = _json(capsys, planted_file, "--sections", "recovery,sensitivity",
+                   "--sub-benchmarks", "12", "--k-max", "4")  # fmt: skip
+    specs = specs_of(record)
+    kinds = {name.split("-")[0]: spec for name, spec in specs.items()}
+    assert set(kinds) == {"recovery", "sensitivity"}
+    points = kinds["recovery"]["data"]["values"]
+    assert len(points) == 2 * 2 * 12  # planted and recorded; induced and shuffled
+    grid = record["cases"][0]["sensitivity"]["heat_map"]
+    assert len(kinds["sensitivity"]["data"]["values"]) == len(grid["taus"]) * len(grid["ks"])

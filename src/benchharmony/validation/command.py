@@ -43,6 +43,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--format", default="text", choices=("text", "json", "md"))
     out.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
     out.add_argument("--record", metavar="FILE", help="write the whole record there too, as JSON")
+    out.add_argument(
+        "--plots", metavar="DIR", help="write scatter plots and heat maps there (extra plots)"
+    )
 
 
 def collected(args: argparse.Namespace) -> list[str]:
@@ -116,6 +119,12 @@ def _show(args: argparse.Namespace, record: dict[str, Any]) -> None:
 
     if args.record:
         write_whole(args.record, render(record, "json"))
+    if args.plots:
+        from benchharmony.validation.plots import save_plots
+
+        for path in save_plots(record, args.plots):
+            if not args.quiet:
+                say(f"written: {path}")
     if args.output:
         write_whole(args.output, render(record, args.format))
         if not args.quiet:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from benchharmony.induced import WEAK
 from benchharmony.metric import harmony_values
 from benchharmony.spectral import Sweep, eigengap_by_k, silhouette_by_k, stability_by_k
 from benchharmony.validation.case import Case, declared_codes
@@ -22,6 +23,8 @@ from benchharmony.validation.recovery import SPREADS
 FloatArray = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
+#: The silhouette where it says something, else the finest k that subsamples agree on.
+SUPPORTED = f"silhouette over {WEAK:g}, else stability"
 #: Score vectors planted for the error of H: so many for each spread of performance.
 _DRAWS = 20
 
@@ -125,6 +128,9 @@ def choices(
     out: dict[str, int | None] = {name: _highest(m, ks) for name, m in merits.items()}
     for bar in (0.6, 0.7, 0.8):
         out[f"stability over {bar:g}"] = _finest(stable, ks, bar)
+    top = out["silhouette, 1 - S"]
+    supported = top is not None and sweep.silhouette[top] >= WEAK
+    out[SUPPORTED] = top if supported else out["stability over 0.7"]
     return out
 
 
