@@ -31,6 +31,7 @@ _MODULES = (
     "lighteval",
     "mmlu_csv",
     "bbq",
+    "mmlu_pro",
     "tables",
 )
 
