@@ -1,4 +1,4 @@
-"""Real runs of HELM, LightEval and BBQ against the figures that their manifest states."""
+"""Real runs of HELM, LightEval, BBQ and Inverse Scaling against what their manifest states."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ import pytest
 
 from benchharmony.errors import InputError
 from benchharmony.evaluation import Evaluation
-from benchharmony.readers import ReadOptions, SourceFile, bbq, helm, lighteval, read_sources
+from benchharmony.readers import (
+    ReadOptions,
+    SourceFile,
+    bbq,
+    helm,
+    inverse_scaling,
+    lighteval,
+    read_sources,
+)
 
 pytestmark = pytest.mark.real_data
 
 LOGS = Path(__file__).resolve().parents[2] / "shared" / "data" / "logs"
-READERS = (*helm.READERS, *lighteval.READERS, *bbq.READERS)
+READERS = (*helm.READERS, *lighteval.READERS, *bbq.READERS, *inverse_scaling.READERS)
 
 
 def _manifest() -> list[dict[str, str]]:
@@ -32,7 +40,9 @@ ROWS = _manifest()
 HELM = [r for r in ROWS if r["format+version"].startswith("HELM")]
 STATES = [r for r in HELM if r["format+version"].endswith("scenario_state")]
 BBQ = [r for r in ROWS if r["format+version"].startswith("BBQ")]
-MINE = re.compile(r"HELM|BBQ")
+INVERSE = [r for r in ROWS if r["path"].startswith("inverse-scaling/")]
+TABLES = [r for r in INVERSE if r["model"] != "-" and r["items"] != "0"]
+MINE = re.compile(r"HELM|BBQ|inverse-scaling|run arguments")
 
 
 def _path(row: dict[str, str]) -> str:
@@ -112,6 +122,38 @@ def test_bbq_predictions_have_the_accuracy_of_the_manifest(row: dict[str, str]) 
         assert evaluation.scores is not None
         assert evaluation.scores.mean() == pytest.approx(accuracy[column], abs=5.1e-5)
         assert {"context_condition", "question_polarity"} <= set(evaluation.groups)
+
+
+@pytest.mark.parametrize("row", TABLES, ids=_path)
+def test_inverse_scaling_tables_are_as_the_manifest_states(row: dict[str, str]) -> None:
+    (found,) = _read(row["path"])
+    assert len(found) == found.source.items_read == int(row["items"])
+    assert (found.benchmark, found.model) == (row["task"], row["model"])
+    stated = re.search(r"acc logged ([01]\.\d+)", row["note"])
+    assert found.score_name == ("correct" if stated else "p_correct")
+    assert found.scores is not None
+    if stated is not None:
+        assert found.scores.mean() == pytest.approx(float(stated.group(1)), abs=5.1e-5)
+    has_data = "boolq" not in row["path"]
+    assert (found.texts is not None) == has_data
+    # Both options are known where a table has the mass of both and the order of data.csv.
+    two = "two options" in row["note"] and has_data
+    assert (found.option_logprobs is not None) == two
+    if two:
+        assert found.gold is not None
+        assert ((found.predicted_option == found.gold) == (found.scores == 1)).all()
+
+
+@pytest.mark.parametrize("row", [r for r in INVERSE if r not in TABLES], ids=_path)
+def test_other_files_of_inverse_scaling_are_refused(row: dict[str, str]) -> None:
+    with pytest.raises(InputError, match=r"no model's results|no results;|without rows"):
+        _read(row["path"])
+
+
+def test_the_inverse_scaling_folder_leaves_only_the_broken_run_over(shared_data: Path) -> None:
+    result = read_sources([shared_data / "logs" / "inverse-scaling"])
+    assert len(result.evaluations) == len(TABLES)
+    assert [Path(p.path).name for p in result.unused] == ["gpt2-medium.csv"]
 
 
 def test_formats_of_others_are_left_alone() -> None:

@@ -32,6 +32,7 @@ _MODULES = (
     "mmlu_csv",
     "bbq",
     "mmlu_pro",
+    "inverse_scaling",
     "tables",
 )
 
