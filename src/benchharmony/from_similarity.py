@@ -78,13 +78,13 @@ def partition_of(
         chosen, unguarded, why = choose_k(made, kernel, counts, choice)
     if chosen is None:
         return undefined(why or "no k was chosen")
-    labels = made.labels[chosen][content]
+    labels = made.labels[chosen][content].astype(np.int64)
     return Partition(
         kind=kind,
         labels=labels,
         names=tuple(f"S{i + 1}" for i in range(int(labels.max()) + 1)),
         silhouette_by_k=made.silhouette,
-        labels_by_k={k: found[content] for k, found in made.labels.items()},
+        labels_by_k={k: found[content].astype(np.int64) for k, found in made.labels.items()},
         unguarded_k=unguarded,
         centrality=_centrality(similarity, labels),
         embedding=made.embedding[content],
