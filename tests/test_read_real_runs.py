@@ -16,6 +16,7 @@ from benchharmony.readers import (
     ReadOptions,
     SourceFile,
     bbq,
+    every_eval_ever,
     helm,
     inverse_scaling,
     lighteval,
@@ -25,7 +26,13 @@ from benchharmony.readers import (
 pytestmark = pytest.mark.real_data
 
 LOGS = Path(__file__).resolve().parents[2] / "shared" / "data" / "logs"
-READERS = (*helm.READERS, *lighteval.READERS, *bbq.READERS, *inverse_scaling.READERS)
+READERS = (
+    *helm.READERS,
+    *every_eval_ever.READERS,
+    *lighteval.READERS,
+    *bbq.READERS,
+    *inverse_scaling.READERS,
+)
 
 
 def _manifest() -> list[dict[str, str]]:

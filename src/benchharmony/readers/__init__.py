@@ -33,6 +33,7 @@ _MODULES = (
     "bbq",
     "mmlu_pro",
     "inverse_scaling",
+    "every_eval_ever",
     "tables",
 )
 
