@@ -130,7 +130,11 @@ def candidates(case: Case) -> Iterator[tuple[str, Callable[[], FloatArray]]]:
                         _sum_residual, j["answer"], j["item"], w, texts["question and options"]
                     ),
                 )
-        yield "0.7 answer + 0.3 item, centred logs", partial(_sum_centred, case)
+        if texts is not None:
+            yield (
+                "0.3 answer + 0.7 item and its centred logs, word overlap regressed out",
+                partial(_with_centred, case),
+            )
     for name in ("item", "answer"):
         if name in views:
             yield f"{name}, centred logs", partial(_angle, centred_logs, views[name])
@@ -149,9 +153,11 @@ def _sum(answer: FloatArray, item: FloatArray, weight: float) -> FloatArray:
     return similarity_from(weight * _scaled(answer) + (1 - weight) * _scaled(item))
 
 
-def _sum_centred(case: Case) -> FloatArray:
-    item = 1 - _cosine(centred_logs(case.views["item"]))
-    return _sum(case.divergence["answer"], item, 0.7)
+def _with_centred(case: Case) -> FloatArray:
+    texts = case.texts or {}
+    centred = _scaled(1 - _cosine(centred_logs(case.views["item"])))
+    item = (_scaled(case.divergence["item"]) + centred) / 2
+    return _sum_residual(case.divergence["answer"], item, 0.3, texts["question and options"])
 
 
 def _sum_residual(
