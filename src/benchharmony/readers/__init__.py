@@ -34,6 +34,7 @@ _MODULES = (
     "mmlu_pro",
     "inverse_scaling",
     "every_eval_ever",
+    "inspect_ai",
     "tables",
 )
 
