@@ -274,6 +274,21 @@ def test_other_files_alone_are_refused_with_a_reason(tmp_path: Path) -> None:
         read_with(READERS, file)
 
 
+def test_summaries_of_a_suite_are_refused_with_a_reason(tmp_path: Path) -> None:
+    write_run(tmp_path, scenario_state=joint())
+    table = {"title": "Rivers", "header": [{"value": "Model"}], "rows": [[{"value": 0.5}]]}
+    write_json(tmp_path / "groups" / "rivers.json", [table])
+    write_json(tmp_path / "groups" / "json" / "rivers.json", table)
+    write_json(tmp_path / "run_specs.json", [{"name": RUN, "scenario_spec": {}}])
+    result = read_sources([tmp_path])
+    assert len(result.evaluations) == 1
+    assert sorted(p.reason.split(";")[0] for p in result.unused) == [
+        "aggregate results, no per-item records",
+        "aggregate results, no per-item records",
+        "settings of runs, without results",
+    ]
+
+
 def test_the_model_is_no_part_of_the_benchmark() -> None:
     assert split_name("mmlu:subject=law,model=a_b,groups=x") == (
         "mmlu:subject=law,groups=x",

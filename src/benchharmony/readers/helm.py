@@ -63,12 +63,14 @@ PREFERRED = (
 )
 #: Metric of multiple choice, and the name of the score that is judged here.
 _MULTIPLE_CHOICE = "exact_match"
+#: Keys of the tables that HELM makes of a suite.
+_TABLE = frozenset(("title", "header", "rows"))
 _WHAT = {
     "display_requests": "the requests sent to the model, without its answers",
     "instances": "the questions of a run, without the model's answers",
-    "run_spec": "the settings of a run, without results",
+    "run_spec": "settings of runs, without results",
     "scenario": "the description of a scenario, without results",
-    "stats": "aggregate results of a run, no per-item records",
+    "stats": "aggregate results, no per-item records",
 }
 
 
@@ -91,6 +93,10 @@ def _kind(file: SourceFile) -> str | None:
         return None
     if {"input", "references"} <= keys and keys & {"id", "split"}:
         return "instances"
+    if "scenario_spec" in keys:
+        return "run_spec"  # run_specs.json of a suite
+    if keys >= _TABLE:
+        return "stats"  # groups/*.json of a suite
     names_split = ("[]", "name", "name") in found and {"count", "sum"} <= keys
     return "stats" if names_split else None
 
@@ -104,7 +110,7 @@ def _kind_of_object(keys: set[str], found: Mapping[tuple[str, ...], Any]) -> str
         return "scenario_state"
     if {"name", "description", "tags", "definition_path"} <= keys:
         return "scenario"
-    return None
+    return "stats" if keys >= _TABLE else None
 
 
 def _sniff_results(file: SourceFile) -> bool:
