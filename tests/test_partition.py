@@ -148,6 +148,9 @@ def test_auto_prefers_distributions_then_declared_then_options():
 
     p = np.full((40, 2), 0.5)
     assert partition(made(predictive=p, groups=groups)).kind == "predictive"
+    only_next = made(predictive={"next": p}, groups=groups)
+    assert partition(only_next).kind == "declared:subject"
+    assert partition(made(predictive={"next": p}, option_logprobs=logs)).kind == "predictive"
     assert partition(made(option_logprobs=logs, groups=groups)).kind == "declared:subject"
     alone = partition(made(groups={"fold": ["x", "y"] * 20}))
     assert alone.kind == "declared:fold"

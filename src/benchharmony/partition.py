@@ -167,7 +167,7 @@ def declared(evaluation: Evaluation, column: str) -> Partition:
 
 def _best_kind(evaluation: Evaluation) -> tuple[str, str | None]:
     """Return the kind that "auto" takes, and a note where the choice is open to doubt."""
-    if evaluation.predictive:
+    if {"item", "answer"} & set(evaluation.predictive):
         return "predictive", None
     named = [c for c in DECLARED_NAMES if c in evaluation.groups]
     if named:
@@ -180,6 +180,8 @@ def _best_kind(evaluation: Evaluation) -> tuple[str, str | None]:
         )
     if evaluation.texts is not None and any(t.strip() for t in evaluation.texts):
         return "text", None
+    if evaluation.predictive:  # the answer position alone: says which answer, hardly which topic
+        return "predictive", None
     if evaluation.option_logprobs is not None:
         return "options", None
     return "none", None
@@ -216,7 +218,7 @@ def predictive_view(
             "`benchharmony collect` records them"
         )
     if positions is None:
-        positions = "item" if "item" in there else there[0]
+        positions = next((p for p in ("item", "answer") if p in there), there[0])
         note = None
         if positions != "item":
             note = (
