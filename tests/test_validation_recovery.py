@@ -1,5 +1,7 @@
 """Declared subdomains and their H are found where they are there, and not where they are not."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,17 @@ def test_h_is_recovered_where_subdomains_are_clear_and_not_where_they_are_not():
     assert r[0.1].shuffled.r < 0.8
     assert r[0.95].fit.r < 0.8
     assert r[0.95].ari < 0.2
+
+
+def test_mistakes_cost_agreement_and_recovery():
+    from benchharmony.validation.mistakes import recovery_with_mistakes
+
+    made = recovery_with_mistakes(60)
+    at_random = made[:-1]
+    assert all(a.ari > b.ari for a, b in pairwise(at_random))
+    assert at_random[0].fit.r > 0.9
+    assert at_random[0].fit.r > at_random[-1].fit.r
+    assert made[-1].mistakes == "two whole subdomains mixed"
 
 
 def test_fit_of_a_line():

@@ -172,11 +172,6 @@ def joined_views(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     return list(joined.values())
 
 
-def sub_divergence(divergence: FloatArray, rows: NDArray[np.int64]) -> FloatArray:
-    """Return a copy of the divergences among some items."""
-    return divergence[np.ix_(rows, rows)]
-
-
 def declared_codes(case: Case) -> NDArray[np.int64]:
     """Return the declared subdomains as numbers 0..k-1."""
     return codes(case.declared)

@@ -78,15 +78,16 @@ def validate(
         progress("agreement between models")
         record["between_models"] = between_models(cases, seed=s.seed)
     if "planted" in s.sections:
+        from benchharmony.validation.mistakes import recovery_with_mistakes
         from benchharmony.validation.planted_partitions import recovery_table
+        from benchharmony.validation.planted_rules import planted_rules
 
         cells = []
         for cell in recovery_table(seed=s.seed):
             progress(f"planted: k {cell.k}, n {cell.n}, overlap {cell.overlap:g}")
             cells.append(cell)
         record["planted"] = cells
-        from benchharmony.validation.planted_rules import planted_rules
-
+        record["mistakes"] = recovery_with_mistakes(s.sub_benchmarks, seed=s.seed)
         record["planted_k_rules"] = planted_rules(s.k_range, seed=s.seed, progress=progress)
     plain: dict[str, Any] = _plain(record)
     return plain

@@ -13,7 +13,7 @@ from benchharmony.metric import BANDWIDTH, EPSILON, agreement, harmony_score, su
 from benchharmony.nulls import same_size_null
 from benchharmony.spectral import Sweep
 from benchharmony.uncertainty import intervals
-from benchharmony.validation.case import Case
+from benchharmony.validation.case import Case, declared_codes
 from benchharmony.validation.divergences import similarity_from
 from benchharmony.validation.domains import best_k, clustered, found
 from benchharmony.validation.k_rules import choices
@@ -159,15 +159,9 @@ def _one_at_a_time(work: _Work) -> list[Setting]:
             rows.append(work.row("rule for k", rule, None if k is None else sweep.labels[k]))
     ks = sorted({work.case.n_declared, *work.fixed})
     rows += [work.row("k", str(k), work.labels(work.positions, 1.0, k)) for k in ks]
-    by_declared = _declared(work.case)
+    by_declared = declared_codes(work.case)
     rows.append(work.row("declared", work.case.column, by_declared))
     return rows
-
-
-def _declared(case: Case) -> Labels:
-    from benchharmony.validation.case import declared_codes
-
-    return declared_codes(case)
 
 
 def _heat_map(work: _Work) -> dict[str, Any]:

@@ -30,6 +30,7 @@ def tables_of(record: dict[str, Any]) -> Iterator[Table]:
     if record.get("planted"):
         yield _planted(record["planted"])
         yield _planted_rules(record["planted_k_rules"])
+        yield _mistakes(record["mistakes"])
 
 
 def _case(case: dict[str, Any]) -> Iterator[Table]:
@@ -233,6 +234,21 @@ def _planted_rules(rules: Sequence[dict[str, Any]]) -> Table:
         tuple(rows),
         ("k found: share of the partitions where the rule chooses the true k.",),
     )
+
+
+def _mistakes(rows: Sequence[dict[str, Any]]) -> Table:
+    return Table(
+        "H recovered under declared partitions with mistakes",
+        ("mistakes", "ARI left", "r", "slope", "error"),
+        tuple(
+            (
+                m["mistakes"], number(m["ari"], 2), number(m["fit"]["r"], 2),
+                number(m["fit"]["slope"], 2), number(m["fit"]["error"], 2),
+            )
+            for m in rows
+        ),
+        ("Sub-benchmarks of 3 or 4 subdomains, planted scores: what r an agreement can give.",),
+    )  # fmt: skip
 
 
 def _interval(bounds: Sequence[float | None]) -> str:
