@@ -89,7 +89,8 @@ def _evaluation(
     kept = np.flatnonzero((scores >= 0) & (scores <= 1)).tolist()
     if not kept:
         raise InputError(str(file), f"no usable item; the first of {len(problems)}: {problems[0]}")
-    questions, *texts, keys = ([_cells(table, n)[r] for r in kept] for n in layout.numbered)
+    columns = [_cells(table, name) for name in layout.numbered]
+    questions, *texts, keys = ([cells[r] for r in kept] for cells in columns)
     choices = [tuple(t or "" for t in row) for row in zip(*texts, strict=True)]
     gold = [_gold(key, len(texts)) for key in keys]
     logprobs, notes = _option_logprobs(table, model, kept, len(texts))
