@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from benchharmony import BenchharmonyError, Predictive, jeffreys, predictive_similarity
+from benchharmony import (
+    BenchharmonyError,
+    Evaluation,
+    Predictive,
+    jeffreys,
+    partition,
+    predictive_similarity,
+)
 from benchharmony.engines import canonical as canonical_module
 from benchharmony.engines import eigen
 from benchharmony.engines.agreement import rand_index
@@ -134,9 +141,30 @@ def test_eigenpairs_equal_a_full_solver_also_where_values_coincide(dtype):
 
 def test_a_solver_that_does_not_converge_says_so(monkeypatch):
     monkeypatch.setattr(eigen, "_ROUNDS", 1)
+    monkeypatch.setattr(eigen, "_WHOLE", 0)
     matrix = np.diag(np.linspace(0.9, 1, 900))
     with pytest.raises(BenchharmonyError, match="did not converge"):
         largest(lambda x: matrix @ x, 900, 5, 0, DOUBLE)
+
+
+def test_crowded_eigenvalues_are_solved_whole(monkeypatch):
+    monkeypatch.setattr(eigen, "_ROUNDS", 1)
+    matrix = np.diag(np.linspace(0.9, 1, 900))
+    values, vectors = largest(lambda x: matrix @ x, 900, 5, 0, DOUBLE)
+    np.testing.assert_allclose(values, np.linspace(0.9, 1, 900)[:-6:-1], rtol=1e-12)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-12)
+
+
+def test_two_outcomes_can_be_clustered_at_every_k():
+    rng = np.random.default_rng(0)
+    p = rng.beta(2, 2, 600)
+    made = Evaluation.from_arrays(
+        benchmark="b",
+        model="m",
+        scores=rng.integers(0, 2, 600),
+        predictive=np.column_stack([p, 1 - p]),
+    )
+    assert set(partition(made).labels_by_k) == set(range(2, 21))
 
 
 def cost(points, labels):

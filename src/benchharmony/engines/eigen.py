@@ -23,7 +23,10 @@ FloatArray = NDArray[np.float64]
 _EXTRA = 7
 #: Blocks kept before the space is cut back, and blocks it is cut back to.
 _FULL, _KEPT = 7, 2
-_ROUNDS = 200
+_ROUNDS = 60
+#: Where they run out: up to this size the matrix is solved whole; above it, residuals of crowded
+#: eigenvalues up to this norm are accepted (any basis of what they span serves k-means as well).
+_WHOLE, _CROWDED = 4096, 1e-3
 #: Largest norm of a residual, for eigenvalues of at most 1: float64 converges as ARPACK does;
 #: float32 stops where rounding of the products begins.
 TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
@@ -69,9 +72,25 @@ def largest(
             return values[:m], vectors[:, :m]
         basis = np.hstack([basis, new])
         image = np.hstack([image, operator(new)])
+    # Few outcomes span few directions: beyond them the wanted eigenvalues crowd together.
+    if n <= _WHOLE:
+        return _whole(operator, n, m, dtype)
+    if size[:m].max() <= _CROWDED:
+        return values[:m], vectors[:, :m]
     raise BenchharmonyError(
         "the eigenvectors of the similarity did not converge; try a smaller --k-max or --tau"
     )
+
+
+def _whole(
+    operator: Callable[[Floats], Floats], n: int, m: int, dtype: np.dtype[Any]
+) -> tuple[FloatArray, Floats]:
+    """Solve the matrix written out: slower, and sure to end."""
+    from scipy import linalg
+
+    matrix = operator(np.eye(n, dtype=dtype)).astype(np.float64)
+    values, vectors = linalg.eigh((matrix + matrix.T) / 2, subset_by_index=[n - m, n - 1])
+    return values[::-1], vectors[:, ::-1].astype(dtype)
 
 
 def _ritz(basis: Floats, image: Floats, width: int) -> tuple[FloatArray, Floats]:

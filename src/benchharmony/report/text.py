@@ -27,7 +27,7 @@ WIDTH = 80
 DETAILS_UP_TO = 4
 _BAR = 8
 #: Columns that the overview needs beside the two names.
-_NUMBERS = 53
+_NUMBERS = 56
 #: Verdicts in a word, for the overview.
 _VERDICTS = {
     REPRESENTATIVE: ("even", "green"),
