@@ -159,6 +159,8 @@ def test_text_fits_eighty_columns(made):
     for text in (made.render("text"), many.render("text")):
         assert max(map(len, text.splitlines())) <= 80
     assert "HARMONY 0." in made.render("text")
+    assert "by uneven sizes" in made.render("text")
+    assert "worst / best" in made.render("text")
     assert "--details" in many.render("text") or not many.to_dict()["evaluations"][0]["warnings"]
 
 

@@ -157,6 +157,8 @@ def _numbers(entry: dict[str, Any]) -> Text:
         f"agreement {number(h['agreement'])} {interval(h['agreement_ci'])}".rstrip()
         + f"   size evenness {number(h['size_evenness'])}",
     ]
+    if h["value"] is not None:
+        lines += _indices(entry)
     if h["null"]:
         tests = ", ".join(
             f"p = {n['p_value']:.2g} ({_NULLS[name]})" for name, n in h["null"].items()
@@ -184,6 +186,17 @@ def _numbers(entry: dict[str, Any]) -> Text:
         shown_bands = "  ".join(f"{b}: {number(v)}" for b, v in bands.items())
         lines.append(f"H by bandwidth   {shown_bands}")
     return Text("\n".join(lines))
+
+
+def _indices(entry: dict[str, Any]) -> list[str]:
+    """Return where 1 - H comes from, and the indices that see what H does not."""
+    loss, i = entry["harmony"]["loss"], entry["indices"]
+    return [
+        f"1 - H: {number(loss['sizes'])} by uneven sizes, {number(loss['performance'])} by "
+        "uneven performance",
+        f"spread of subdomains: SD {number(i['weighted_sd'])}, Gini {number(i['gini'])}, worst "
+        f"{number(i['worst_subdomain'])}, worst / best {number(i['min_max_ratio'])}",
+    ]
 
 
 def _subdomains(entry: dict[str, Any], unicode: bool) -> RenderableType:
