@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -64,7 +63,6 @@ def test_a_beginning_shows_nothing_that_the_whole_does_not(value: Any, cut: int)
         assert whole[path] == kind
 
 
-def test_many_unfinished_quotes_cost_no_time() -> None:
-    start = time.perf_counter()
-    outline(b'{"a": "' + b'\\"' * 40_000, depth=3)
-    assert time.perf_counter() - start < 1
+def test_many_unfinished_quotes_end() -> None:
+    # A search that starts again at every quote would take hours here.
+    assert outline(b'{"a": "' + b'\\"' * 400_000, depth=3)[()] == "object"

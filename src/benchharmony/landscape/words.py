@@ -70,7 +70,9 @@ def verdict(agreements: Sequence[float], agreement: dict[str, Any], flagged: str
     differ = agreement["variance_ci"][0] > 0  # by more than their items' noise
     if 1 - _MOST < even < _MOST and differ:
         return _made(MIXED, f"Even for some models and not for others ({shown}).")
-    return _made(CANNOT_TELL, f"These items fit an even benchmark and an uneven one ({shown}).")
+    return _made(
+        CANNOT_TELL, f"These items fit a nearly even benchmark as well as an uneven one ({shown})."
+    )
 
 
 def _made(label: str, sentence: str) -> dict[str, str]:
