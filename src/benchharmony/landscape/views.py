@@ -11,6 +11,7 @@ from typing import Any
 from benchharmony.errors import BenchharmonyError
 from benchharmony.landscape.growth import size_words
 from benchharmony.report.shown import interval, number, safe_cell, safe_markdown, shown
+from benchharmony.report.views import to_json
 
 
 def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the field's own word
@@ -23,11 +24,6 @@ def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the fiel
     if format not in views:
         raise BenchharmonyError(f"unknown format {format!r}; choose text, json, csv or md")
     return views[format](record)
-
-
-def to_json(record: dict[str, Any]) -> str:
-    """Return strict JSON (no NaN), keys in the record's order."""
-    return json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def benchmark_rows(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +17,7 @@ from benchharmony.partition import Partition
 from benchharmony.report.settings import Settings
 from benchharmony.report.shown import interval, shown
 from benchharmony.report.sureness import bounds_of, defined
+from benchharmony.report.views import to_json
 from benchharmony.splits import split_all
 
 SCHEMA = "benchharmony/compare/1"
@@ -109,7 +109,7 @@ def _subdomains(split: Partition, found: Comparison) -> list[dict[str, Any]]:
 def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the field's own word
     """Return the comparison as strict JSON or as text."""
     if format == "json":
-        return json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return to_json(record)
     out = io.StringIO()
     print_compared(record, Console(file=out, width=80, no_color=True, force_terminal=False))
     return out.getvalue()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import Any
 
 from rich.box import ASCII2, SIMPLE_HEAD
@@ -12,6 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from benchharmony.report.shown import safe_markdown
+from benchharmony.report.views import to_json
 from benchharmony.validation.tables import Table, tables_of
 
 _WIDTH = 100
@@ -20,7 +20,7 @@ _WIDTH = 100
 def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the option's name
     """Return the record as "text", "md" or "json"."""
     if format == "json":
-        return json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        return to_json(record)
     if format == "md":
         return "\n".join(_markdown(table) for table in tables_of(record))
     out = io.StringIO()
