@@ -6,13 +6,16 @@ Imports of the maths and the views are inside the functions: ``import benchharmo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.report.settings import Settings
 from benchharmony.writing import write_whole
+
+if TYPE_CHECKING:
+    from benchharmony.splits import Split
 
 __all__ = ["Report", "Settings", "report", "write_whole"]
 
@@ -27,9 +30,13 @@ class Report:
     ----------
     record : dict
         The document, schema ``benchharmony/report/1``.
+    splits : tuple of Split
+        Evaluation and partition behind each entry of the record, in its order; for views that
+        show items.
     """
 
     record: dict[str, Any]
+    splits: tuple[Split, ...] = field(default=(), repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document, schema ``benchharmony/report/1``."""
@@ -40,6 +47,20 @@ class Report:
         from benchharmony.report.views import render
 
         return render(self.record, format)
+
+    def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str | None:
+        """Write the page to a file, or return it where no file is given.
+
+        Parameters
+        ----------
+        path : path, optional
+            One self-contained HTML file: no network, scripts and styles inside.
+        command : str, optional
+            What made the report, for its reader.
+        """
+        from benchharmony.page import report_page, write_page
+
+        return write_page(report_page(self, command=command), path)
 
     def to_frame(self) -> Any:
         """Return a pandas frame with one row per evaluation (pandas must be installed)."""
@@ -104,12 +125,12 @@ def report(
         raise BenchharmonyError("report takes Evaluations; benchharmony.read makes them")
     if chosen.score is not None:
         todo = [e.with_score(chosen.score) for e in todo]
-    records = _records(todo, chosen, jobs, progress)
+    splits, records = _records(todo, chosen, jobs, progress)
     errors = [r["error"] for r in records if r["error"]]
     if len(errors) == len(records):
         more = f" (and {len(errors) - 1} more of the same kind)" if len(errors) > 1 else ""
         raise BenchharmonyError(f"no evaluation could be analysed: {errors[0]}{more}")
-    return Report(document(records, chosen.to_dict()))
+    return Report(document(records, chosen.to_dict()), tuple(splits))
 
 
 def _records(
@@ -117,7 +138,7 @@ def _records(
     settings: Settings,
     jobs: int,
     progress: Callable[[str], None] | None,
-) -> list[dict[str, Any]]:
+) -> tuple[list[Split], list[dict[str, Any]]]:
     from benchharmony.report.record import record_of
     from benchharmony.report.sureness import donors
     from benchharmony.splits import split_all
@@ -127,5 +148,6 @@ def _records(
     if jobs > 1 and len(todo) > 1:
         from joblib import Parallel, delayed
 
-        return list(Parallel(n_jobs=jobs)(delayed(record_of)(s, settings, d) for s, d in work))
-    return [record_of(split, settings, labels) for split, labels in work]
+        calls = (delayed(record_of)(s, settings, d) for s, d in work)
+        return splits, list(Parallel(n_jobs=jobs)(calls))
+    return splits, [record_of(split, settings, labels) for split, labels in work]
