@@ -17,6 +17,8 @@ def read(
     columns: dict[str, str] | None = None,
     benchmark: str | None = None,
     model: str | None = None,
+    format: str | None = None,  # noqa: A002 (the word of the command line)
+    allow_pickle: bool = False,
 ) -> list[Evaluation]:
     """Read evaluations of any known format.
 
@@ -32,6 +34,10 @@ def read(
         Column of a table for a role: ``{"score": "right", "item_id": "qid"}``.
     benchmark, model : str, optional
         Names where a source gives none.
+    format : str, optional
+        Name of the format to read every file as, whatever its content looks like.
+    allow_pickle : bool
+        Read pickles too, as plain data; nothing in them is run.
 
     Returns
     -------
@@ -46,7 +52,7 @@ def read(
     from benchharmony.frames import from_frame
     from benchharmony.readers import ReadOptions, read_sources
 
-    options = ReadOptions(columns=columns or {}, benchmark=benchmark, model=model)
+    options = ReadOptions(columns or {}, benchmark, model, format, allow_pickle)
     found: list[Evaluation] = []
     problems: list[str] = []
     for source in sources:

@@ -35,6 +35,15 @@ def add_sources(parser: argparse.ArgumentParser, number: str = "+") -> None:
         "--merge", action="append", default=[], metavar="NAME=PATTERN",
         help="make one benchmark of those whose names match (mmlu=mmlu_*), column task; repeatable",
     )  # fmt: skip
+    group.add_argument(
+        "--format-in", metavar="NAME",
+        help="read every file as this format (`benchharmony formats` lists them), whatever it "
+        "looks like",
+    )  # fmt: skip
+    group.add_argument(
+        "--allow-pickle", action="store_true",
+        help="read Python pickles too, as plain data: nothing in them is run",
+    )  # fmt: skip
     group.add_argument("--benchmark", metavar="NAME", help="benchmark name where a log has none")
     group.add_argument("--model-name", metavar="NAME", help="model name where a log has none")
     parser.add_argument("--quiet", action="store_true", help="no progress, no warnings on stderr")
@@ -45,7 +54,13 @@ def read(args: argparse.Namespace, *, quiet: bool = False) -> ReadResult:
     from benchharmony.readers import ReadOptions, read_sources
     from benchharmony.report.checked import unused_lines
 
-    options = ReadOptions(columns_of(args.column), args.benchmark, args.model_name)
+    options = ReadOptions(
+        columns_of(args.column),
+        args.benchmark,
+        args.model_name,
+        format=args.format_in,
+        allow_pickle=args.allow_pickle,
+    )
     with Progress(args.quiet) as progress:
         progress.expect(None, "reading")
         result = read_sources(args.sources, options, score=args.score, progress=progress.step)

@@ -6,37 +6,26 @@ import glob
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchharmony.errors import BenchharmonyError, InputError, Problem
 from benchharmony.evaluation import Evaluation
+from benchharmony.readers.columns import ROLES
+from benchharmony.readers.registry import (
+    read_as,
+    read_recognised,
+    readers,
+    readers_named,
+    registry,
+)
 from benchharmony.readers.source import Reader, ReadOptions, SourceFile
 
 __all__ = ["ReadOptions", "ReadResult", "Reader", "SourceFile", "read_sources", "readers"]
 
-#: Modules of this package that hold a ``READERS`` tuple, most specific format first: the first
-#: reader whose ``sniff`` says yes reads the file.
-_MODULES = (
-    "own",
-    "npz",
-    "lm_eval",
-    "lm_eval_forks",
-    "naep",
-    "helm",
-    "lighteval",
-    "mmlu_csv",
-    "bbq",
-    "mmlu_pro",
-    "inverse_scaling",
-    "every_eval_ever",
-    "inspect_ai",
-    "tables",
-)
+#: Readers that heed ``ReadOptions.columns`` have names that end so.
+TABLE_FORMATS = ("table", "matrix", "dataset on disk")
 
 #: Files in a searched directory that nobody means as a log.
 _SKIPPED_SUFFIXES = (".md", ".py", ".yaml", ".yml", ".txt", ".html", ".png", ".svg", ".ipynb")
@@ -59,15 +48,6 @@ class ReadResult:
     evaluations: tuple[Evaluation, ...]
     unused: tuple[Problem, ...]
     notes: tuple[str, ...]
-
-
-@cache
-def readers() -> tuple[Reader, ...]:
-    """Return every reader: plug-ins (entry point ``benchharmony.readers``) first, then ours."""
-    found: list[Reader] = [p.load() for p in entry_points(group="benchharmony.readers")]
-    for module in _MODULES:
-        found.extend(import_module(f"{__name__}.{module}").READERS)
-    return tuple(found)
 
 
 def read_sources(
@@ -94,8 +74,11 @@ def read_sources(
     ------
     InputError
         When a source does not exist.
+    BenchharmonyError
+        When the options name a format or a column role that does not exist.
     """
     options = options or ReadOptions()
+    _check(options)
     evaluations: list[Evaluation] = []
     unused: list[Problem] = []
     for path in _files(sources):
@@ -111,31 +94,39 @@ def read_sources(
             unused.append(Problem(str(path), f"cannot be read to its end: {_reason(error)}"))
     if score is not None:
         evaluations = list(_with_score(evaluations, score, unused))
-    kept, notes = _without_repeats(evaluations)
+    kept, repeats = _without_repeats(evaluations)
+    notes = [*registry().broken, *_unheeded(options, evaluations), *repeats]
     used = {file for e in evaluations for file in e.source.files}
     return ReadResult(
         tuple(kept), tuple(p for p in unused if p.path not in used or p.line), tuple(notes)
     )
 
 
+def _check(options: ReadOptions) -> None:
+    """Refuse what would else be ignored without a word."""
+    if options.format is not None:
+        readers_named(options.format)
+    for role in options.columns:
+        if role not in ROLES:
+            raise BenchharmonyError(f"no column role {role!r}; the roles are: {', '.join(ROLES)}")
+
+
+def _unheeded(options: ReadOptions, evaluations: list[Evaluation]) -> list[str]:
+    """Tell where columns were named and no source has columns to choose from."""
+    if not options.columns or not evaluations:
+        return []
+    formats = {e.source.format for e in evaluations}
+    if any(name.endswith(TABLE_FORMATS) for name in formats):
+        return []
+    return [f"--column has no effect: it is for tables, and these are {', '.join(sorted(formats))}"]
+
+
 def _read_file(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
     if not file.head.strip():
         raise InputError(str(file), "the file is empty")
-    for reader in readers():
-        if reader.sniff(file):
-            found = reader.read(file, options)
-            if not found:
-                raise InputError(str(file), f"no usable item in it (read as {reader.name})")
-            return [_with_format(e, reader, file) for e in found]
-    raise InputError(
-        str(file), "not a format this version knows; `benchharmony formats` lists them"
-    )
-
-
-def _with_format(evaluation: Evaluation, reader: Reader, file: SourceFile) -> Evaluation:
-    source = evaluation.source
-    files = source.files if str(file) in source.files else (str(file), *source.files)
-    return replace(evaluation, source=replace(source, format=reader.name, files=files))
+    if options.format is not None:
+        return read_as(options.format, file, options)
+    return read_recognised(file, options)
 
 
 def _files(sources: Iterable[str | Path]) -> Iterator[Path]:

@@ -38,11 +38,17 @@ class ReadOptions:
         Overrides the guessed columns of tables: ``{"item_id": "qid", "score": "right"}``.
     benchmark, model : str or None
         Names to use where the source gives none.
+    format : str or None
+        Name of the reader to use, whatever the content looks like.
+    allow_pickle : bool
+        Whether pickles are read, as plain data (:mod:`benchharmony.readers.pickle_data`).
     """
 
     columns: dict[str, str] = field(default_factory=dict)
     benchmark: str | None = None
     model: str | None = None
+    format: str | None = None
+    allow_pickle: bool = False
 
 
 class SourceFile:
@@ -201,9 +207,13 @@ class Reader:
         ``read(file, options) -> list of Evaluation``. Items that cannot be used go to
         ``Evaluation.source.problems``; a file without a usable item raises
         :class:`~benchharmony.errors.InputError`.
+    example : str
+        A file name, or the first characters, that this format typically has; for
+        ``benchharmony formats``.
     """
 
     name: str
     description: str
     sniff: Callable[[SourceFile], bool]
     read: Callable[[SourceFile, ReadOptions], list[Evaluation]]
+    example: str = ""
