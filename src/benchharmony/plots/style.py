@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -13,26 +14,68 @@ SHAPES = (
     "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
     "triangle-left",
 )  # fmt: skip
-GREY, FAINT = "#5f5f5f", "#c9c9c9"
-#: Plots are this wide in all, legends included, in px.
-WIDTH = 780
+INK, GREY, FAINT = "#1b1b1b", "#5f5f5f", "#c9c9c9"
 
 
-def framed(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a whole specification with the schema, background and fonts of all plots."""
-    return {
+@dataclass(frozen=True)
+class Size:
+    """How large a plot is drawn.
+
+    Attributes
+    ----------
+    width : int
+        Of the whole picture, labels and legends included, in px (96 to the inch).
+    font : float
+        Of most text, in px.
+    inches : float or None
+        Exact width in print; None on a screen.
+    """
+
+    width: int
+    font: float
+    inches: float | None = None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether there is room for one panel and short words only."""
+        return self.width < 400
+
+    @property
+    def line(self) -> float:
+        """Height of a line of text, in px."""
+        return self.font + 3.0
+
+
+SCREEN = Size(780, 11.0)
+#: Both columns of a paper, and one; text of 8 and 7 points.
+TWO_COLUMNS, ONE_COLUMN = Size(662, 10.67, 6.9), Size(317, 9.33, 3.3)
+#: Plots on a screen are this wide in all, in px.
+WIDTH = SCREEN.width
+
+
+def framed(spec: dict[str, Any], size: Size = SCREEN) -> dict[str, Any]:
+    """Return a whole specification with the schema, background and fonts of all plots.
+
+    In print a title goes into the caption, so it is left out.
+    """
+    font = size.font
+    whole = {
         "$schema": SCHEMA,
         "background": "white",
         "config": {
             "font": "sans-serif",
-            "axis": {"labelFontSize": 11, "titleFontSize": 12, "gridColor": "#ececec"},
-            "legend": {"labelFontSize": 11, "titleFontSize": 12, "labelLimit": 220},
-            "title": {"fontSize": 13, "anchor": "start"},
-            "text": {"fontSize": 11},
+            "axis": {"labelFontSize": font, "titleFontSize": font + 1, "gridColor": "#ececec"},
+            "legend": {"labelFontSize": font, "titleFontSize": font + 1, "labelLimit": 220},
+            "header": {"labelFontSize": font, "titleFontSize": font + 1},
+            "title": {"fontSize": font + 2, "anchor": "start"},
+            "text": {"fontSize": font},
             "view": {"stroke": FAINT},
         },
         **spec,
     }
+    if size.inches is not None:
+        whole.pop("title", None)
+    return whole
 
 
 def cycle(values: tuple[str, ...], count: int) -> list[str]:

@@ -143,6 +143,7 @@ def _harmony(result: HarmonyResult, sure: Sureness) -> dict[str, Any]:
         "detectable": _detectable(result),
         "by_k": {str(k): h for k, h in result.by_k.items()},
         "sensitivity": {"bandwidth": {f"{b:g}": h for b, h in result.sensitivity.items()}},
+        "bandwidth": result.settings["bandwidth"],
         "undefined": result.undefined,
     }
 
