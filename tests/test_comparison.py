@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from benchharmony.comparison import common_items, compare
+from benchharmony.comparison import compare
 from benchharmony.errors import BenchharmonyError
 from benchharmony.uncertainty import intervals
 
@@ -85,18 +85,6 @@ def test_same_seed_same_result():
     one, two = compare(a, b, labels, seed=3), compare(a, b, labels, seed=3)
     assert one.harmony_interval == two.harmony_interval
     assert one.correlation == two.correlation
-
-
-def test_common_items_are_matched_by_id():
-    rows_a, rows_b = common_items(["c", "a", "x", "b"], ["b", "c", "a"])
-    assert rows_a.tolist() == [0, 1, 3]
-    assert rows_b.tolist() == [1, 2, 0]
-
-
-@pytest.mark.parametrize(("a", "b"), [(["a", "a"], ["a"]), (["a"], ["b"])])
-def test_items_that_cannot_be_matched_are_refused(a, b):
-    with pytest.raises(BenchharmonyError, match="compare"):
-        common_items(a, b)
 
 
 def test_scores_of_different_length_are_refused():

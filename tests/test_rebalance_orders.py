@@ -237,7 +237,7 @@ def test_several_models_are_pruned_alike_on_the_items_they_share():
     assert result.settings["similarity_models"] == ["model 0", "model 1"]
     assert result.models[0].effect.removed == result.models[1].effect.removed
     stranger = dataclasses.replace(fewer, item_ids=tuple(f"x{i}" for i in range(50)))
-    with pytest.raises(BenchharmonyError, match="share no item"):
+    with pytest.raises(BenchharmonyError, match="no item is common"):
         on_shared_items([models[0], stranger])
 
 

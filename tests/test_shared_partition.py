@@ -7,7 +7,7 @@ from benchharmony import BenchharmonyError, Evaluation, partition
 from benchharmony.landscape import landscape
 from benchharmony.report import Settings
 from benchharmony.shared import shared_partition
-from benchharmony.splits import on_common_items, split_all
+from benchharmony.splits import split_all
 from planted import planted
 
 FAST = {"bootstrap": 60, "repeats": 2}
@@ -84,11 +84,12 @@ def test_item_order_and_model_order_change_nothing():
 
 def test_only_common_items_are_shared_and_the_rest_is_told():
     a, b = model("a", 0)[0], model("b", 1)[0].take(range(10, 150))
-    group, note = on_common_items([a, b])
-    assert [len(e) for e in group] == [140, 140]
-    assert "140 items are common" in note
-    with pytest.raises(BenchharmonyError, match="no item is common"):
-        on_common_items([a.take(range(10)), b])
+    made = split_all([a, b], Settings(partition="shared"))
+    assert [len(s.evaluation) for s in made.splits] == [140, 140]
+    assert "140 items are common" in made.found["planted"]["note"]
+    assert all("140 items are common" in s.evaluation.notes[-1] for s in made.splits)
+    apart = split_all([a.take(range(10)), b], Settings(partition="shared"))
+    assert all("no item is common" in s.error for s in apart.splits)
 
 
 def test_options_stand_in_only_when_every_model_lacks_distributions():

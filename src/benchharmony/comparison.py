@@ -254,22 +254,3 @@ def _sign_flip_p(own: FloatArray, draws: int, rng: np.random.Generator) -> float
         signs = rng.integers(0, 2, size=(rows, len(own)), dtype=np.int8) * 2 - 1
         beaten += int((np.abs(signs @ own) >= observed - 1e-12).sum())
     return (1 + beaten) / (1 + draws)
-
-
-def common_items(ids_a: ArrayLike, ids_b: ArrayLike) -> tuple[IntArray, IntArray]:
-    """Return the rows of A and of B that hold the same items, in A's order.
-
-    Raises
-    ------
-    BenchharmonyError
-        When an id is repeated within a model, or the two share no item.
-    """
-    a, b = np.asarray(ids_a), np.asarray(ids_b)
-    for name, ids in (("first", a), ("second", b)):
-        if len(np.unique(ids)) < len(ids):
-            raise BenchharmonyError(f"compare: item ids of the {name} evaluation repeat")
-    _, rows_a, rows_b = np.intersect1d(a, b, return_indices=True)
-    if not len(rows_a):
-        raise BenchharmonyError("compare: the two evaluations share no item")
-    order = np.argsort(rows_a)
-    return rows_a[order].astype(np.int64), rows_b[order].astype(np.int64)

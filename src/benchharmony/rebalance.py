@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchharmony.alignment import line_up
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.metric import BANDWIDTH, EPSILON
@@ -128,18 +129,14 @@ def rebalance(
 def on_shared_items(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """Return the evaluations of the items that all of them have, in the order of the first.
 
+    Items are matched by id and by question, as :mod:`benchharmony.alignment` says.
+
     Raises
     ------
     BenchharmonyError
         When they share no item.
     """
-    shared = set(evaluations[0].item_ids).intersection(*(e.item_ids for e in evaluations[1:]))
-    if not shared:
-        raise BenchharmonyError(
-            f"{evaluations[0].benchmark}: its {len(evaluations)} models share no item id"
-        )
-    wanted = [i for i in evaluations[0].item_ids if i in shared]
-    return [_in_order(e, wanted) for e in evaluations]
+    return line_up(evaluations, order="first").evaluations
 
 
 def _in_order(evaluation: Evaluation, ids: Sequence[str]) -> Evaluation:

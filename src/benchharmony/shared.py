@@ -115,7 +115,7 @@ def shared_partition(evaluations: Sequence[Evaluation], settings: Settings) -> S
     ----------
     evaluations : sequence of Evaluation
         The same items in the same order, one evaluation per model
-        (:func:`benchharmony.splits.on_common_items`).
+        (:func:`benchharmony.alignment.line_up`).
     settings : Settings
         ``tau``, ``positions`` and how k is chosen; ``partition`` is not looked at.
 

@@ -7,9 +7,10 @@ benchmark together, on the items that all of them answered.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from benchharmony.alignment import line_up
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.partition import Partition, partition
@@ -125,7 +126,8 @@ def _by_benchmark(
         if progress is not None:
             progress(benchmark)
         try:
-            group, note = on_common_items([evaluations[i] for i in members])
+            lined = line_up([evaluations[i] for i in members])
+            group = [replace(e, notes=(*e.notes, *lined.notes)) for e in lined.evaluations]
             if settings.partition == "shared":
                 shared = shared_partition(group, settings)
                 made, found[benchmark] = shared.partitions, shared.to_dict()
@@ -135,36 +137,8 @@ def _by_benchmark(
             for i in members:
                 splits[i] = Split(evaluations[i], error=str(error))
             continue
-        if note:
-            found[benchmark]["note"] = note
+        if lined.notes:
+            found[benchmark]["note"] = "; ".join(lined.notes)
         for i, e, p in zip(members, group, made, strict=True):
             splits[i] = Split(e, p)
     return Splits(splits, found)
-
-
-def on_common_items(group: Sequence[Evaluation]) -> tuple[list[Evaluation], str | None]:
-    """Return the evaluations on the items that all hold, in one order, and what was left out.
-
-    Raises
-    ------
-    BenchharmonyError
-        When no item is common to all.
-    """
-    first = group[0]
-    common = set(first.item_ids)
-    for evaluation in group[1:]:
-        common &= set(evaluation.item_ids)
-    if not common:
-        raise BenchharmonyError(
-            f"{first.benchmark}: no item is common to its {len(group)} models (item ids differ), "
-            "so they cannot share a partition"
-        )
-    ids = sorted(common)
-    out = []
-    for evaluation in group:
-        place = {item: i for i, item in enumerate(evaluation.item_ids)}
-        out.append(evaluation.take([place[i] for i in ids]))
-    largest = max(len(e) for e in group)
-    if largest == len(ids):
-        return out, None
-    return out, f"{len(ids)} items are common to all models (up to {largest} in one of them)"

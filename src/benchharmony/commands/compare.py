@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 def _pair(
     evaluations: Sequence[Evaluation], a: str | None, b: str | None
 ) -> tuple[Evaluation, Evaluation]:
-    """Return the evaluations of the two models, which must be of one benchmark."""
+    """Return the evaluations of the two models."""
     there = "; ".join(dict.fromkeys(e.name for e in evaluations))
     if a is None and b is None and len(evaluations) == 2:
         chosen = list(evaluations)
@@ -59,9 +59,5 @@ def _pair(
         raise BenchharmonyError(
             f"compare: the sources must hold one log of each of two models; name them with -a and "
             f"-b. There: {there}"
-        )
-    if chosen[0].benchmark != chosen[1].benchmark:
-        raise BenchharmonyError(
-            f"compare: {chosen[0].name} and {chosen[1].name} are not of one benchmark"
         )
     return chosen[0], chosen[1]

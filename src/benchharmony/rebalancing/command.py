@@ -91,12 +91,11 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
 def _one(args: argparse.Namespace, models: Sequence[Evaluation], settings: Settings) -> Rebalance:
     from dataclasses import replace
 
-    from benchharmony.rebalance import on_shared_items, rebalance
+    from benchharmony.alignment import line_up
+    from benchharmony.rebalance import rebalance
 
-    shared, split, notes = partition_for(on_shared_items(models), settings)
-    lost = max(len(e) for e in models) - len(shared[0])
-    if lost:
-        notes = [*notes, f"{lost} items that not all {len(models)} models have are left out"]
+    lined = line_up(models, order="first")
+    shared, split, notes = partition_for(lined.evaluations, settings)
     made = rebalance(
         shared, split, strategy=args.strategy, fraction=args.fraction, target_h=args.target_h,
         cap=args.cap, threshold=args.threshold, similarity=args.similarity, keep=args.keep,
@@ -105,7 +104,7 @@ def _one(args: argparse.Namespace, models: Sequence[Evaluation], settings: Setti
         permutations=max(settings.permutations, PERMUTATIONS), level=settings.level,
         seed=settings.seed,
     )  # fmt: skip
-    return replace(made, notes=(*made.notes, *notes))
+    return replace(made, notes=(*made.notes, *notes, *lined.notes))
 
 
 def partition_for(

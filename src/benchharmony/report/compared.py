@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from benchharmony._version import __version__
-from benchharmony.comparison import Comparison, common_items, compare
+from benchharmony.alignment import line_up
+from benchharmony.comparison import Comparison, compare
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.partition import Partition
@@ -31,7 +32,8 @@ def compared(a: Evaluation, b: Evaluation, settings: Settings) -> dict[str, Any]
     Parameters
     ----------
     a, b : Evaluation
-        Of one benchmark, with scores.
+        With scores. Of one benchmark, or of one under two names: items of benchmarks with
+        different names are the same only where their questions are.
     settings : Settings
         "auto" takes the shared partition where both recorded distributions, else the kind that
         the first evaluation allows.
@@ -41,9 +43,11 @@ def compared(a: Evaluation, b: Evaluation, settings: Settings) -> dict[str, Any]
     BenchharmonyError
         When a model has no scores, the two share no item, or there is no partition.
     """
-    rows_a, rows_b = common_items(a.item_ids, b.item_ids)
-    left = len(a) - len(rows_a), len(b) - len(rows_b)
-    a, b = a.take(rows_a), b.take(rows_b)
+    lined = line_up([a, b], order="first", trust_ids=a.benchmark == b.benchmark)
+    left = tuple(len(e) - len(lined.evaluations[0]) for e in (a, b))
+    names = [a.benchmark] if a.benchmark == b.benchmark else [a.benchmark, b.benchmark]
+    a, b = lined.evaluations
+    b = replace(b, benchmark=a.benchmark)
     if a.scores is None or b.scores is None:
         raise BenchharmonyError("compare: both models need scores")
     split = _one_partition(a, b, settings)
@@ -61,7 +65,7 @@ def compared(a: Evaluation, b: Evaluation, settings: Settings) -> dict[str, Any]
         "schema": SCHEMA,
         "version": __version__,
         "settings": settings.to_dict(),
-        "benchmark": a.benchmark,
+        "benchmark": " = ".join(names),
         "a": a.model,
         "b": b.model,
         "n_items": len(a),
@@ -80,7 +84,11 @@ def compared(a: Evaluation, b: Evaluation, settings: Settings) -> dict[str, Any]
             "ci": bounds_of(found.harmony_interval),
         },
         "subdomains": _subdomains(split, found),
-        "warnings": [*([split.undefined] if split.undefined else []), *split.notes],
+        "warnings": [
+            *([split.undefined] if split.undefined else []),
+            *split.notes,
+            *lined.notes,
+        ],
     }
 
 
