@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.partition import DECLARED_NAMES, option_view, predictive_view
+from benchharmony.plots.places import LAID_OUT, item_places, sample_by_subdomain
 from benchharmony.predictive import Predictive
 from benchharmony.similarity import jeffreys, median_tau, similarity_of
 from benchharmony.subdomains import Partition
@@ -25,7 +26,7 @@ Rows = NDArray[np.int64]
 #: Items whose similarity is computed, and cells of the picture: each is the mean of a block.
 SAMPLED, CELLS = 480, 120
 #: Points of a map.
-POINTS = 2000
+POINTS = LAID_OUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ def similarity_cells(
     """
     if partition.k < 2:
         return None
-    rows = _drawn(partition, SAMPLED, seed)
+    rows = sample_by_subdomain(partition, SAMPLED, seed)
     found = _similarity(evaluation, partition, rows)
     if found is None:
         return None
@@ -96,10 +97,9 @@ def similarity_cells(
 def map_points(
     evaluation: Evaluation, partition: Partition, *, points: int = POINTS, seed: int = 0
 ) -> list[dict[str, Any]] | None:
-    """Return places of the items in two dimensions, from the spectral embedding.
+    """Return a map of the items: places from the spectral embedding (:func:`item_places`).
 
-    The two axes are the first two that are not constant. Of more items than ``points`` a sample
-    by subdomain is drawn.
+    Of more items than ``points`` a sample by subdomain is drawn.
 
     Returns
     -------
@@ -107,17 +107,16 @@ def map_points(
         ``{x, y, subdomain, correct, declared, id, row}`` for :func:`item_map_spec`; ``row`` is
         the item's place in the evaluation. None for partitions without an embedding.
     """
-    embedding = partition.embedding
-    if embedding is None or embedding.shape[1] < 3 or partition.k < 1:
+    rows = np.sort(sample_by_subdomain(partition, points, seed))
+    places = item_places(partition, rows, seed=seed)
+    if places is None:
         return None
-    rows = np.sort(_drawn(partition, points, seed))
-    places = np.asarray(embedding[rows, 1:3], dtype=np.float64)
     declared = _declared(evaluation, partition)
     scores = evaluation.scores
     return [
         {
-            "x": float(places[i, 0]),
-            "y": float(places[i, 1]),
+            "x": round(float(places[i, 0]), 4),
+            "y": round(float(places[i, 1]), 4),
             "subdomain": partition.names[int(partition.labels[row])],
             "correct": None if scores is None else float(scores[row]),
             "declared": None if declared is None else declared[row],
@@ -134,22 +133,6 @@ def _declared(evaluation: Evaluation, partition: Partition) -> tuple[str | None,
     if not named and len(evaluation.groups) == 1:
         named = list(evaluation.groups)
     return evaluation.groups[named[0]] if named else None
-
-
-def _drawn(partition: Partition, most: int, seed: int) -> Rows:
-    """Return rows of a sample by subdomain, each by its share, the nearest to its centre first."""
-    rng = np.random.default_rng(seed)
-    share = min(most / len(partition), 1.0)
-    out = []
-    for i in range(partition.k):
-        rows = np.flatnonzero(partition.labels == i)
-        take = min(max(round(share * len(rows)), 1), len(rows))
-        if take < len(rows):
-            rows = np.sort(rng.choice(rows, take, replace=False))
-        if partition.centrality is not None:
-            rows = rows[np.argsort(-partition.centrality[rows], kind="stable")]
-        out.append(rows)
-    return np.concatenate(out)
 
 
 def _similarity(
