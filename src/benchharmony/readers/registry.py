@@ -18,6 +18,7 @@ GROUP = "benchharmony.readers"
 #: reader whose ``sniff`` says yes reads the file.
 _MODULES = (
     "own",
+    "pickles",
     "npz",
     "lm_eval",
     "lm_eval_forks",

@@ -220,6 +220,30 @@ def _table_of_records(
     )
 
 
+def evaluations_of_records(
+    file: SourceFile,
+    records: list[tuple[int, dict[str, Any]]],
+    problems: list[Problem],
+    options: ReadOptions,
+    *,
+    format_name: str,
+) -> list[Evaluation]:
+    """Return the evaluations of numbered records, by the rules of tables.
+
+    Raises
+    ------
+    InputError
+        When there is no record or the table has no usable row.
+    """
+    return evaluations_of(
+        _table_of_records(file, records, problems),
+        options,
+        benchmark=Path(file.name).stem,
+        format_name=format_name,
+        files=(str(file),),
+    )
+
+
 def _cells(record: dict[str, Any], outer: tuple[str, ...] = ()) -> Iterator[_Cell]:
     """Yield the cells of a record; objects are opened, and what lies deeper is left out."""
     for name, value in record.items():
