@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchharmony.errors import BenchharmonyError, Problem
 from benchharmony.predictive import Predictive
+from benchharmony.stored_views import taken
 
 #: What a caller may hand in as predictive distributions.
 PredictiveLike = Predictive | ArrayLike | Mapping[str, Predictive | ArrayLike]
@@ -226,7 +227,7 @@ class Evaluation:
             item_ids=pick(self.item_ids),
             scores=None if self.scores is None else self.scores[index],
             metrics={k: v[index] for k, v in self.metrics.items()},
-            predictive={k: v.take(index) for k, v in self.predictive.items()},
+            predictive=taken(self.predictive, index),
             option_logprobs=None if self.option_logprobs is None else self.option_logprobs[index],
             gold=None if self.gold is None else self.gold[index],
             groups={k: pick(v) for k, v in self.groups.items()},
@@ -241,11 +242,11 @@ class Evaluation:
         save(self, path)
 
     @staticmethod
-    def load(path: str | Path) -> Evaluation:
-        """Read what :meth:`save` wrote; a file of a newer schema is refused."""
+    def load(path: str | Path, *, lazily: bool = False) -> Evaluation:
+        """Read what :meth:`save` wrote; ``lazily`` leaves distributions in the file until used."""
         from benchharmony.storage import load
 
-        return load(path)
+        return load(path, lazily=lazily)
 
 
 def clean_text(text: object) -> str:

@@ -13,6 +13,8 @@ from typing import Any, Literal, TypeVar, get_args
 from benchharmony.errors import BenchharmonyError
 
 T = TypeVar("T")
+#: Results as they come: the number of the task, and its value or why it has none.
+Arrivals = Iterator[tuple[int, Any]]
 
 Backend = Literal["local", "ray", "dask"]
 
@@ -21,8 +23,9 @@ def run(
     function: Callable[..., T],
     tasks: Sequence[tuple[Any, ...]],
     *,
-    jobs: int = 1,
+    jobs: int | None = None,
     backend: Backend = "local",
+    done: Callable[[int, T], None] | None = None,
 ) -> list[T]:
     """Return the function's value for each tuple of arguments, in order.
 
@@ -32,87 +35,103 @@ def run(
         At the top level of a module, so that other processes can find it.
     tasks : sequence of tuple
         Its arguments.
-    jobs : int
-        Tasks at a time.
+    jobs : int, optional
+        Tasks at a time; by default one in this process, and on a cluster as many as it has
+        processors.
     backend : {"local", "ray", "dask"}
         "ray" uses the cluster that RAY_ADDRESS names and "dask" the client in use or the scheduler
         that DASK_SCHEDULER_ADDRESS names; without one, each starts a local cluster of ``jobs``
         processes.
+    done : callable, optional
+        Called here with the number of a task and its value as soon as the value is there, in
+        whatever order that happens: what it keeps is not lost when the run is killed later.
 
     Raises
     ------
     BenchharmonyError
-        For an unknown backend or one that is not installed, with how to install it.
+        For an unknown backend or one that is not installed or not there, for a process that ended
+        early, and for what a task itself raised.
     """
     if backend not in get_args(Backend):
         raise BenchharmonyError(
             f"unknown backend {backend!r}; choose {', '.join(get_args(Backend))}"
         )
-    if len(tasks) < 2 or (jobs == 1 and backend == "local"):
-        return [function(*task) for task in tasks]
-    from joblib import Parallel, delayed
+    if jobs is not None and jobs < 1:
+        raise BenchharmonyError(f"jobs must be a whole number from 1, got {jobs}")
+    if not tasks:
+        return []
+    values: dict[int, T] = {}
+    for i, value in _arrivals(function, tasks, jobs, backend):
+        if isinstance(value, Failure):
+            raise BenchharmonyError(value.reason)
+        values[i] = value
+        if done is not None:
+            done(i, value)
+    return [values[i] for i in range(len(tasks))]
 
-    with _ready(backend, jobs):
-        return list(Parallel(n_jobs=jobs)(delayed(function)(*task) for task in tasks))
 
-
-@contextmanager
-def _ready(backend: Backend, jobs: int) -> Iterator[None]:
-    """Make joblib use a backend."""
+def _arrivals(
+    function: Callable[..., Any],
+    tasks: Sequence[tuple[Any, ...]],
+    jobs: int | None,
+    backend: Backend,
+) -> Arrivals:
     if backend == "local":
-        yield
-        return
+        if (jobs or 1) == 1 or len(tasks) == 1:
+            return ((i, function(*task)) for i, task in enumerate(tasks))
+        return _in_processes(function, tasks, min(jobs or 1, len(tasks)))
+    from benchharmony import clusters
+
+    on = clusters.on_ray if backend == "ray" else clusters.on_dask
+    return on(function, tasks, jobs)
+
+
+def _in_processes(
+    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: int
+) -> Arrivals:
+    from joblib import Parallel, cpu_count, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    # The processors are shared out: processes times threads stay within them.
+    threads = max(1, cpu_count() // jobs)
+    pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
     try:
-        start = _ray if backend == "ray" else _dask
-        with start(jobs):
-            yield
-    except ImportError:
+        yield from pool(delayed(bounded)(threads, function, i, t) for i, t in enumerate(tasks))
+    except TerminatedWorkerError:
         raise BenchharmonyError(
-            f"the {backend} backend needs {backend}: pip install 'benchharmony[{backend}]'"
+            "a worker process was ended from outside, most likely because memory ran out; use "
+            "fewer --jobs (with --cache, what is done is not computed again)"
         ) from None
 
 
-@contextmanager
-def _ray(jobs: int) -> Iterator[None]:
-    import os
+class Failure:
+    """What a task raised, in words: some exceptions do not survive the way between processes."""
 
-    import ray
-    from joblib import parallel_config
-    from ray.util.joblib import register_ray
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
 
-    ours = not ray.is_initialized()
-    if ours:
-        local = "RAY_ADDRESS" not in os.environ
-        ray.init(num_cpus=jobs if local else None, log_to_driver=False, include_dashboard=False)
-    try:
-        register_ray()
-        with parallel_config("ray"):
-            yield
-    finally:
-        if ours:
-            ray.shutdown()
+
+def bounded(
+    threads: int, function: Callable[..., T], number: int, task: tuple[Any, ...]
+) -> tuple[int, T | Failure]:
+    """Call a function in a worker, on at most so many threads; never on more than it had."""
+    with at_most(threads):
+        try:
+            return number, function(*task)
+        except BenchharmonyError as error:
+            return number, Failure(str(error))
 
 
 @contextmanager
-def _dask(jobs: int) -> Iterator[None]:
-    import os
+def at_most(threads: int) -> Iterator[None]:
+    """Hold BLAS and OpenMP to some threads; 1 makes every product the same on any machine's cores.
 
-    from dask.distributed import Client, default_client
-    from joblib import parallel_config
+    A product that many threads share is summed in another order than on one, so its last bits
+    depend on how many there are.
+    """
+    from threadpoolctl import ThreadpoolController
 
-    try:
-        client, ours = default_client(), False
-    except ValueError:
-        address = os.environ.get("DASK_SCHEDULER_ADDRESS")
-        ours = True
-        client = (
-            Client(address)
-            if address
-            else Client(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
-        )
-    try:
-        with parallel_config("dask"):
-            yield
-    finally:
-        if ours:
-            client.shutdown() if "DASK_SCHEDULER_ADDRESS" not in os.environ else client.close()
+    controller = ThreadpoolController()
+    now = max((int(library["num_threads"]) for library in controller.info()), default=1)
+    with controller.limit(limits=min(threads, now)):
+        yield

@@ -9,10 +9,10 @@ not per item is one JSON text under the key ``benchharmony`` of the schema metad
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -21,9 +21,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchharmony._version import __version__
-from benchharmony.errors import BenchharmonyError, InputError, Problem
-from benchharmony.evaluation import Evaluation, Source, clean_text
-from benchharmony.predictive import PADDING, SUM_TOLERANCE, Predictive
+from benchharmony.errors import BenchharmonyError, InputError
+from benchharmony.evaluation import Evaluation, clean_text
+from benchharmony.predictive import Predictive
+from benchharmony.stored_columns import evaluation_of, predictive_of
+from benchharmony.stored_views import StoredViews
+
+T = TypeVar("T")
 
 #: Name and number of the layout; the number rises when older versions could misread a file.
 SCHEMA_NAME = "benchharmony/evaluation"
@@ -31,6 +35,9 @@ SCHEMA_NUMBER = 1
 
 #: Key of the schema metadata that marks a Parquet file as ours.
 METADATA_KEY = b"benchharmony"
+
+#: How the columns of distributions begin.
+_VIEW = "predictive."
 
 #: Row groups hold about this many bytes of distributions, so that a writer or a reader that
 #: streams never needs more than one of them in memory.
@@ -70,13 +77,16 @@ def save(evaluation: Evaluation, path: str | Path) -> None:
         raise BenchharmonyError(f"{target}: cannot be written: {reason}") from error
 
 
-def load(path: str | Path) -> Evaluation:
+def load(path: str | Path, *, lazily: bool = False) -> Evaluation:
     """Read what :func:`save` wrote.
 
     Parameters
     ----------
     path : str or Path
         A Parquet file of schema ``benchharmony/evaluation/1``.
+    lazily : bool
+        Leave the distributions in the file until they are asked for, each time anew; the file must
+        stay. Many evaluations then fit into memory, and processes read their own.
 
     Raises
     ------
@@ -85,22 +95,63 @@ def load(path: str | Path) -> Evaluation:
     """
     if not Path(path).is_file():
         raise InputError(str(path), "no such file")
-    return load_from(str(path), str(path))
+    if not lazily:
+        return load_from(str(path), str(path))
+    table = _columns_of(str(path), str(path), lambda column: not column.startswith(_VIEW))
+    about = _described(table.schema, str(path))
+
+    def made() -> Evaluation:
+        there = [str(view["positions"]) for view in about["predictive"]]
+        return evaluation_of(table, about, StoredViews(Path(path), there, read_view))
+
+    return _consistent(str(path), made)
+
+
+def read_view(path: Path, positions: str) -> Predictive:
+    """Read the distributions of some positions from the file of an evaluation.
+
+    Raises
+    ------
+    InputError
+        When the file is damaged.
+    """
+    mine = f"{_VIEW}{clean_text(positions)}."
+    table = _columns_of(str(path), str(path), lambda column: column.startswith(mine))
+    about = _described(table.schema, str(path))
+    view = next(v for v in about["predictive"] if v["positions"] == positions)
+    return _consistent(str(path), lambda: predictive_of(table, view))
 
 
 def load_from(source: str | pa.Buffer, name: str) -> Evaluation:
     """Read an evaluation from a path or from bytes in memory; ``name`` is used in messages."""
     opened = pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
+    return from_table(_columns_of(opened, name), name)
+
+
+def _columns_of(
+    source: Any, name: str, wanted: Callable[[str], bool] = lambda column: True
+) -> pa.Table:
+    file = _opened(source, name)
     try:
-        file = pq.ParquetFile(opened, memory_map=True, page_checksum_verification=True)
+        return file.read(columns=[c for c in file.schema_arrow.names if wanted(c)])
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise _not_whole(name, error) from None
+
+
+def _opened(source: Any, name: str) -> pq.ParquetFile:
+    try:
+        file = pq.ParquetFile(source, memory_map=True, page_checksum_verification=True)
         _described(file.schema_arrow, name)  # whose file it is comes before whether it is whole
-        table = file.read()
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).split("\n")[0]
-        raise InputError(name, f"not a whole Parquet file ({reason}); is it cut off?") from None
-    return from_table(table, name)
+        raise _not_whole(name, error) from None
+    return file
+
+
+def _not_whole(name: str, error: Exception) -> InputError:
+    reason = str(error).split("\n")[0]
+    return InputError(name, f"not a whole Parquet file ({reason}); is it cut off?")
 
 
 def is_evaluation(schema: pa.Schema) -> bool:
@@ -116,7 +167,7 @@ def to_table(evaluation: Evaluation) -> pa.Table:
     for name, labels in evaluation.groups.items():
         columns[f"group.{clean_text(name)}"] = pa.array(labels, pa.string())
     for positions, predictive in evaluation.predictive.items():
-        columns.update(_predictive_columns(f"predictive.{clean_text(positions)}", predictive))
+        columns.update(_predictive_columns(f"{_VIEW}{clean_text(positions)}", predictive))
     description = _json(_description(evaluation), evaluation.name)
     schema = pa.schema(
         [pa.field(name, column.type) for name, column in columns.items()],
@@ -134,8 +185,13 @@ def from_table(table: pa.Table, name: str) -> Evaluation:
         Named ``name``, when the table is not ours, of a newer schema or not consistent.
     """
     about = _described(table.schema, name)
+    return _consistent(name, lambda: evaluation_of(table, about))
+
+
+def _consistent(name: str, read: Callable[[], T]) -> T:
+    """Return what reading gives, or say that the file contradicts itself."""
     try:
-        return _evaluation(table, about)
+        return read()
     except BenchharmonyError as error:
         raise InputError(name, str(error)) from None
     except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException) as error:
@@ -273,102 +329,3 @@ def _described(schema: pa.Schema, name: str) -> dict[str, Any]:
             f"{clean_text(about.get('version', 'of a later version'))} or later",
         )
     return dict(about)
-
-
-def _evaluation(table: Any, about: dict[str, Any]) -> Evaluation:
-    names = set(table.schema.names)
-    if "item_id" not in names:
-        raise KeyError("item_id")
-
-    def numbers(column: str) -> NDArray[np.float64] | None:
-        return table[column].to_numpy() if column in names else None
-
-    def texts(column: str) -> Any:
-        if column in names and table[column].null_count:
-            raise ValueError(f"{column} has empty cells")
-        return table[column].to_pylist() if column in names else None
-
-    gold = table["gold"].fill_null(-1).to_numpy() if "gold" in names else None
-    return Evaluation.from_arrays(
-        benchmark=about["benchmark"],
-        model=about["model"],
-        item_ids=texts("item_id"),
-        scores=numbers("score"),
-        score_name=about["score_name"],
-        metrics={m: table[f"metric.{clean_text(m)}"].to_numpy() for m in about["metrics"]},
-        predictive={
-            view["positions"]: _read_predictive(table, view) for view in about["predictive"]
-        }
-        or None,
-        option_logprobs=_read_options(table, about["option_width"]),
-        gold=gold,
-        groups={g: table[f"group.{clean_text(g)}"].to_pylist() for g in about["groups"]},
-        texts=texts("text"),
-        choices=texts("choices"),
-        metadata=about["metadata"],
-        notes=about["notes"],
-        source=_read_source(about["source"]),
-    )
-
-
-def _read_source(about: dict[str, Any]) -> Source:
-    return Source(
-        format=about["format"],
-        files=tuple(about["files"]),
-        items_read=int(about["items_read"]),
-        problems=tuple(Problem(**p) for p in about["problems"]),
-    )
-
-
-def _read_options(table: Any, width: int | None) -> NDArray[np.float64] | None:
-    if width is None:
-        return None
-    column = table["option_logprobs"].combine_chunks()
-    lengths = column.value_lengths().to_numpy()
-    if (lengths > width).any():
-        raise ValueError(f"more than {width} options")
-    options = np.full((len(column), width), np.nan)
-    options[np.arange(width) < lengths[:, None]] = column.flatten().to_numpy()
-    return options
-
-
-def _read_predictive(table: pa.Table, view: dict[str, Any]) -> Predictive:
-    prefix = f"predictive.{clean_text(view['positions'])}"
-    vocab_size = int(view["vocab_size"])
-    logprobs = _read_matrix(table[f"{prefix}.logprobs"])
-    if view["kind"] == "dense":
-        predictive = Predictive(logprobs, None, np.zeros(len(logprobs)), vocab_size)
-    else:
-        ids = _read_matrix(table[f"{prefix}.token_ids"]).astype(np.int64)
-        rest = table[f"{prefix}.rest"].to_numpy().astype(np.float64)
-        predictive = Predictive(logprobs, ids, rest, vocab_size)
-    _check(predictive, prefix)
-    return predictive
-
-
-def _read_matrix(column: Any) -> NDArray[Any]:
-    width = column.type.list_size
-    if column.null_count:
-        raise ValueError("an empty row")
-    matrix = np.empty((len(column), width), dtype=column.type.value_type.to_pandas_dtype())
-    row = 0
-    for chunk in column.chunks:
-        matrix[row : row + len(chunk)] = chunk.flatten().to_numpy().reshape(-1, width)
-        row += len(chunk)
-    return matrix
-
-
-def _check(predictive: Predictive, prefix: str) -> None:
-    """Refuse what :class:`Predictive` would, without normalising again (that changes bits)."""
-    logprobs, ids, rest = predictive.logprobs, predictive.token_ids, predictive.rest
-    if ids is None:
-        fits = logprobs.shape[1] == predictive.vocab_size
-    else:
-        fits = ids.shape == logprobs.shape and ids.min() >= PADDING
-        fits = fits and ids.max() < predictive.vocab_size >= ids.shape[1]
-    if not fits:
-        raise BenchharmonyError(f"{prefix}: token ids do not fit the log-probabilities")
-    off = np.abs(np.exp(logprobs).sum(axis=1, dtype=np.float64) + rest - 1)
-    if not (off <= SUM_TOLERANCE).all():  # NaN fails too
-        row = int(np.argmax(~(off <= SUM_TOLERANCE)))
-        raise BenchharmonyError(f"{prefix}: row {row} is not a distribution")
