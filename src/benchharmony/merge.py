@@ -7,6 +7,7 @@ that of the whole, with the subtask of every item as a declared column.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -50,8 +51,7 @@ def merge(evaluations: Sequence[Evaluation], name: str, pattern: str) -> list[Ev
         if fnmatchcase(evaluation.benchmark, pattern):
             parts.setdefault(evaluation.model, []).append(evaluation)
     if not parts:
-        there = ", ".join(sorted({e.benchmark for e in evaluations})[:8])
-        raise BenchharmonyError(f"--merge {name}={pattern}: no benchmark matches; there: {there}")
+        raise _no_match("--merge", name, pattern, evaluations)
     out: list[Evaluation] = []
     for evaluation in evaluations:
         own = parts.get(evaluation.model, [])
@@ -60,6 +60,28 @@ def merge(evaluations: Sequence[Evaluation], name: str, pattern: str) -> list[Ev
         elif evaluation is own[0]:
             out.append(_merged(own, name))
     return out
+
+
+def rename(evaluations: Sequence[Evaluation], name: str, pattern: str) -> list[Evaluation]:
+    """Call the benchmarks that match a shell pattern by one name: harnesses differ in names too.
+
+    Raises
+    ------
+    BenchharmonyError
+        When nothing matches.
+    """
+    if not any(fnmatchcase(e.benchmark, pattern) for e in evaluations):
+        raise _no_match("--rename", name, pattern, evaluations)
+    return [
+        replace(e, benchmark=name) if fnmatchcase(e.benchmark, pattern) else e for e in evaluations
+    ]
+
+
+def _no_match(
+    flag: str, name: str, pattern: str, evaluations: Sequence[Evaluation]
+) -> BenchharmonyError:
+    there = ", ".join(sorted({e.benchmark for e in evaluations})[:8])
+    return BenchharmonyError(f"{flag} {name}={pattern}: no benchmark matches; there: {there}")
 
 
 def _merged(parts: list[Evaluation], name: str) -> Evaluation:

@@ -28,6 +28,15 @@ def add_sources(parser: argparse.ArgumentParser, number: str = "+") -> None:
         help="JSON Lines benchmark whose questions, options and labels are joined by item id",
     )  # fmt: skip
     group.add_argument(
+        "--groups", metavar="FILE",
+        help="table (CSV, TSV, Parquet, JSON Lines) whose columns become declared columns",
+    )  # fmt: skip
+    group.add_argument(
+        "--on", metavar="COLUMN",
+        help="column of --groups that says which items a row is about: their ids (the default is "
+        "a column named as one), a declared column of the log, or their questions",
+    )  # fmt: skip
+    group.add_argument(
         "--column", action="append", default=[], metavar="ROLE=NAME",
         help="column of a table for a role, e.g. score=right, item_id=qid (repeatable)",
     )  # fmt: skip
@@ -43,6 +52,10 @@ def add_sources(parser: argparse.ArgumentParser, number: str = "+") -> None:
     group.add_argument(
         "--allow-pickle", action="store_true",
         help="read Python pickles too, as plain data: nothing in them is run",
+    )  # fmt: skip
+    group.add_argument(
+        "--rename", action="append", default=[], metavar="NAME=PATTERN",
+        help="call benchmarks whose names match by one name, as those of two harnesses; repeatable",
     )  # fmt: skip
     group.add_argument("--benchmark", metavar="NAME", help="benchmark name where a log has none")
     group.add_argument("--model-name", metavar="NAME", help="model name where a log has none")
@@ -75,26 +88,40 @@ def read(args: argparse.Namespace, *, quiet: bool = False) -> ReadResult:
         first = result.unused[0] if result.unused else "no file in the sources"
         more = f" (and {len(result.unused) - 1} more files)" if len(result.unused) > 1 else ""
         raise BenchharmonyError(f"nothing usable in the sources: {first}{more}")
-    for name, pattern in map(_named, args.merge):
-        from benchharmony.merge import merge
+    return _joined(args, result)
 
-        merged = tuple(merge(result.evaluations, name, pattern))
-        result = replace(result, evaluations=merged)
+
+def _joined(args: argparse.Namespace, result: ReadResult) -> ReadResult:
+    """Rename and merge benchmarks, then join items and groups; say what did not fit."""
+    from benchharmony.merge import merge, rename
+
+    evaluations = result.evaluations
+    notes: list[str] = []
+    for flag, pairs, change in (("--rename", args.rename, rename), ("--merge", args.merge, merge)):
+        for pair in pairs:
+            evaluations = tuple(change(evaluations, *_named(flag, pair)))
     if args.items:
         from benchharmony.join import join_all, read_items
 
-        joined, notes = join_all(result.evaluations, read_items(args.items))
-        result = replace(result, evaluations=joined, notes=(*result.notes, *notes))
-        if not args.quiet:
-            for note in notes:
-                say(note)
-    return result
+        evaluations, more = join_all(evaluations, read_items(args.items))
+        notes += more
+    if args.groups:
+        from benchharmony.group_table import join_groups, read_groups
+
+        evaluations, more = join_groups(evaluations, read_groups(args.groups, args.on))
+        notes += more
+    elif args.on:
+        raise BenchharmonyError("--on names a column of --groups FILE, which is not given")
+    if not args.quiet:
+        for note in notes:
+            say(note)
+    return replace(result, evaluations=evaluations, notes=(*result.notes, *notes))
 
 
-def _named(text: str) -> tuple[str, str]:
+def _named(flag: str, text: str) -> tuple[str, str]:
     name, equals, pattern = text.partition("=")
     if not (name and equals and pattern):
-        raise BenchharmonyError(f"--merge takes NAME=PATTERN (mmlu=mmlu_*), got {text!r}")
+        raise BenchharmonyError(f"{flag} takes NAME=PATTERN (mmlu=mmlu_*), got {text!r}")
     return name, pattern
 
 
