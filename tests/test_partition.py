@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from benchharmony import BenchharmonyError, Evaluation, Predictive, partition
+from benchharmony.validation.planted_partitions import plant_partition
 from planted import planted
 
 
@@ -46,12 +47,28 @@ def test_row_order_changes_nothing_but_the_order_of_labels():
     assert here.tau == there.tau
 
 
-@pytest.mark.parametrize("rule", ["silhouette", "eigengap", "stability"])
+@pytest.mark.parametrize("rule", ["auto", "silhouette", "eigengap", "stability"])
 def test_every_rule_finds_well_separated_groups(rule):
     made, truth = planted(sizes=(80, 70, 60, 50), performance=(0.5,) * 4, seed=2)
     split = partition(made, k_rule=rule, k_range=(2, 8))
     assert split.k >= 4
     assert adjusted_rand_score(truth, split.labels_by_k[4]) == 1
+
+
+def test_auto_goes_by_the_silhouette_where_it_says_something_and_by_stability_elsewhere():
+    clear, _ = planted(sizes=(80, 70, 60, 50), performance=(0.5,) * 4, seed=2)
+    by_rule = {rule: partition(clear, k_rule=rule) for rule in ("auto", "silhouette", "stability")}
+    assert by_rule["auto"].silhouette >= 0.25
+    assert by_rule["auto"].k == by_rule["silhouette"].k
+    assert not any("silhouette" in note for note in by_rule["auto"].notes)
+
+    blurred, _ = plant_partition((40,) * 8, (0.5,) * 8, overlap=0.6, vocab_size=200, seed=1)
+    by_rule = {rule: partition(blurred, k_rule=rule) for rule in by_rule}
+    assert max(by_rule["silhouette"].silhouette_by_k.values()) < 0.25
+    assert by_rule["auto"].k == by_rule["stability"].k == 8  # as planted
+    assert by_rule["silhouette"].k == 4
+    assert any("--k-rule silhouette gives the paper" in note for note in by_rule["auto"].notes)
+    assert not any("--k-rule silhouette" in note for note in by_rule["stability"].notes)
 
 
 def test_a_fixed_k_is_kept_and_its_tiny_subdomains_told():

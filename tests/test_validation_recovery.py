@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from benchharmony import partition
+from benchharmony.choice import WEAK
 from benchharmony.errors import BenchharmonyError
 from benchharmony.similarity import jeffreys
 from benchharmony.validation.case import case_of, declared_codes, joined_views
 from benchharmony.validation.divergences import similarity_from
 from benchharmony.validation.domains import admissible, best_k, clustered, found, modularity
-from benchharmony.validation.k_rules import choices, compare_rules, harmony_of
+from benchharmony.validation.k_rules import SUPPORTED, choices, compare_rules, harmony_of
 from benchharmony.validation.planted_partitions import plant_partition, recovery_table
 from benchharmony.validation.recovery import fit_of, recover, sub_benchmarks
 from benchharmony.validation.sensitivity import sensitivity
@@ -223,3 +224,14 @@ def test_a_case_needs_distributions_and_labels():
         case_of(replace(made, predictive={}))
     with pytest.raises(BenchharmonyError, match="--declared"):
         case_of(replace(made, groups={}))
+
+
+@pytest.mark.parametrize(("overlap", "weak"), [(0.1, False), (0.6, True)])
+def test_the_default_rule_is_the_one_that_the_comparison_judges(overlap, weak):
+    made, _ = plant_partition((40,) * 8, (0.5,) * 8, overlap=overlap, vocab_size=200, seed=1)
+    divergence = case_of(made).divergence["item"]
+    similarity = similarity_from(divergence)
+    sweep = clustered(similarity, (2, 12))
+    assert (max(sweep.silhouette.values()) < WEAK) == weak
+    compared = choices(divergence, similarity, sweep, (2, 12))[SUPPORTED]
+    assert partition(made, k_range=(2, 12)).k == compared == 8

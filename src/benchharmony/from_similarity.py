@@ -75,22 +75,22 @@ def partition_of(
     with Workers() as workers:
         kernel = Dense(matrix, workers)
         made = sweep(kernel, counts, ks, seed=choice.seed)
-        chosen, unguarded, why = choose_k(made, kernel, counts, choice)
-    if chosen is None:
-        return undefined(why or "no k was chosen")
-    labels = made.labels[chosen][content].astype(np.int64)
+        chosen = choose_k(made, kernel, counts, choice)
+    if chosen.k is None:
+        return undefined(chosen.undefined or "no k was chosen")
+    labels = made.labels[chosen.k][content].astype(np.int64)
     return Partition(
         kind=kind,
         labels=labels,
         names=tuple(f"S{i + 1}" for i in range(int(labels.max()) + 1)),
         silhouette_by_k=made.silhouette,
         labels_by_k={k: found[content].astype(np.int64) for k, found in made.labels.items()},
-        unguarded_k=unguarded,
+        unguarded_k=chosen.unguarded,
         centrality=_centrality(similarity, labels),
         embedding=made.embedding[content],
         engine="dense",
         settings=recorded,
-        notes=tuple(notes),
+        notes=(*notes, chosen.note) if chosen.note else tuple(notes),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from benchharmony.choice import Choice, choose_k
+from benchharmony.choice import WEAK, Choice, Chosen, choose_k
 from benchharmony.engines.canonical import Canonical, canonical
 from benchharmony.engines.choose import Engine, Tau, reach
 from benchharmony.engines.kernel import Floats, Labels
@@ -25,9 +25,9 @@ FloatArray = NDArray[np.float64]
 
 #: Fewer items than this are not split: shares and silhouettes of so few say nothing.
 MIN_ITEMS = 20
-#: A chosen k = 2 is hardly supported under this silhouette ("no substantial structure", Kaufman
-#: and Rousseeuw 1990), or with the curve at some k of 4 or more this close to it.
-WEAK, FLAT = 0.25, 0.05
+#: A k = 2 that the silhouette chose is hardly supported where it is weak, or with the curve at some
+#: k of 4 or more this close to it.
+FLAT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,29 +116,28 @@ def _clustered(
     with Workers() as workers:
         found = reach(view.take(items.first), items.counts, tau, engine, workers, choice.seed)
         made = sweep(found.kernel, items.counts, ks, seed=choice.seed)
-        chosen, unguarded, undefined = choose_k(made, found.kernel, items.counts, choice)
+        chosen = choose_k(made, found.kernel, items.counts, choice)
         labels = np.zeros(len(items.first), dtype=np.int64)
-        if chosen is not None:
-            labels += made.labels[chosen]
+        if chosen.k is not None:
+            labels += made.labels[chosen.k]
         centrality = mean_similarity_to_own(found.kernel, items.counts, labels)
     return Induced(
         labels=labels,
         tau=found.tau,
         silhouette_by_k=made.silhouette,
         labels_by_k=made.labels,
-        unguarded_k=unguarded,
+        unguarded_k=chosen.unguarded,
         centrality=centrality,
         embedding=made.embedding,
         engine=found.kernel.engine,
         engine_error=found.kernel.error,
-        undefined=undefined,
+        undefined=chosen.undefined,
         notes=(*found.notes, *_warnings(made, chosen, choice, items.counts)),
     )
 
 
-def _warnings(
-    sweep: Sweep, chosen: int | None, choice: Choice, counts: NDArray[np.int64]
-) -> list[str]:
+def _warnings(sweep: Sweep, found: Chosen, choice: Choice, counts: NDArray[np.int64]) -> list[str]:
+    chosen = found.k
     notes, distinct, n = [], len(counts), int(counts.sum())
     if distinct < n:
         notes.append(f"{n - distinct} of {n} items repeat the distribution of another item")
@@ -147,6 +146,8 @@ def _warnings(
             f"the similarity graph falls apart into {sweep.components} unconnected parts; "
             "a smaller --tau joins them"
         )
+    if found.note:
+        notes.append(found.note)
     # What the guard refuses was no rival of 2.
     fits = choice.smallest(n)
     curve = [
@@ -154,7 +155,7 @@ def _warnings(
         for k, s in sweep.silhouette.items()
         if k >= 4 and np.bincount(sweep.labels[k], counts).min() >= fits
     ]
-    if chosen == 2 and choice.k is None and curve:
+    if chosen == 2 and choice.k is None and found.note is None and curve:
         height = sweep.silhouette[2]
         if height < WEAK or height - max(curve) < FLAT:
             notes.append(

@@ -38,7 +38,7 @@ def partition(
     tau: Tau = "median",
     k: int | None = None,
     k_range: tuple[int, int] = (2, 20),
-    k_rule: KRule = "silhouette",
+    k_rule: KRule = "auto",
     min_share: float = MIN_SHARE,
     seed: int = 0,
     engine: Engine = "auto",
@@ -62,9 +62,10 @@ def partition(
         Scale of the similarity, per nat; the median rule puts the median similarity at exp(-1).
     k : int, optional
         Fixed number of subdomains; chosen by ``k_rule`` over ``k_range`` otherwise.
-    k_rule : {"silhouette", "eigengap", "stability"}
+    k_rule : {"auto", "silhouette", "eigengap", "stability"}
         Highest mean silhouette on 1 - S (the paper's); widest gap between eigenvalues; finest k at
-        which 80 % subsamples still agree (adjusted Rand index above 0.7).
+        which 80 % subsamples still agree (adjusted Rand index above 0.7). "auto" is "silhouette"
+        where that reaches 0.25, else "stability".
     min_share : float
         A chosen k has no subdomain under this share of the items (nor under 5 items); 0 turns the
         guard off.

@@ -24,7 +24,11 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--k", type=int, help="fixed number of subdomains")
     add("--k-min", type=int, default=2, help="smallest k tried (default 2)")
     add("--k-max", type=int, default=20, help="largest k tried (default 20)")
-    add("--k-rule", default="silhouette", choices=("silhouette", "eigengap", "stability"))
+    add(
+        "--k-rule", default="auto", choices=("auto", "silhouette", "eigengap", "stability"),
+        help="auto: the highest silhouette (the paper's rule) where it reaches 0.25, else the "
+        "finest k whose subsamples agree (default: auto)",
+    )  # fmt: skip
     add(
         "--min-share", type=float, default=0.02, metavar="SHARE",
         help="a chosen k has no smaller subdomain, nor one under 5 items; 0 turns this off",

@@ -28,7 +28,7 @@ class Settings:
     k, k_min, k_max : int
         Fixed number of subdomains, or the range it is chosen from.
     k_rule : str
-        "silhouette", "eigengap" or "stability".
+        "auto", "silhouette", "eigengap" or "stability".
     min_share : float
         Guard against small subdomains; 0 is off.
     seed : int
@@ -55,7 +55,7 @@ class Settings:
     k: int | None = None
     k_min: int = 2
     k_max: int = 20
-    k_rule: KRule = "silhouette"
+    k_rule: KRule = "auto"
     min_share: float = MIN_SHARE
     seed: int = 0
     engine: Engine = "auto"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchharmony.induced import WEAK
+from benchharmony.choice import WEAK
 from benchharmony.metric import harmony_values
 from benchharmony.spectral import Sweep, eigengap_by_k, silhouette_by_k, stability_by_k
 from benchharmony.validation.case import Case, declared_codes
@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 #: The silhouette where it says something, else the finest k that subsamples agree on.
-SUPPORTED = f"silhouette over {WEAK:g}, else stability"
+SUPPORTED = f"auto: silhouette from {WEAK:g}, else stability"
 #: Score vectors planted for the error of H: so many for each spread of performance.
 _DRAWS = 20
 
