@@ -19,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
     args = _parser(given).parse_args(given)
+    args.given = given  # pages say what made them
     prepare_streams(machine_readable=getattr(args, "format", "text") != "text")
     run: Callable[[argparse.Namespace], int] = args.run
     try:

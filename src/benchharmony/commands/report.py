@@ -35,6 +35,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--format", default="text", choices=("text", "json", "csv", "md"))
     group.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    group.add_argument("--html", metavar="FILE", help="write a page to send on: one HTML file")
     group.add_argument(
         "--details", action="store_true", help="subdomains and warnings of every evaluation"
     )
@@ -54,6 +55,10 @@ def run(args: argparse.Namespace) -> int:
         progress.expect(len(result.evaluations), "analysing")
         made = report(result.evaluations, settings=settings, jobs=args.jobs, progress=progress.step)
     _write(made, args)
+    if args.html:
+        from benchharmony.page import report_page, save_page
+
+        save_page(args, lambda command: report_page(made, command=command))
     return _judge(made, args.fail_under)
 
 

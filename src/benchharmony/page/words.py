@@ -1,0 +1,176 @@
+"""What the page says in plain words: answers to its one question, explanations, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchharmony import verdict
+from benchharmony.landscape import words as over_models
+from benchharmony.page.safe import line
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to "can the average be trusted?".
+
+    Attributes
+    ----------
+    key : str
+        Class of its colour: "yes", "but", "no" or "unclear".
+    short : str
+        A word or three, for tables.
+    heading : str
+        What stands above the evaluations that share it.
+    rank : int
+        Worst first.
+    """
+
+    key: str
+    short: str
+    heading: str
+    rank: int
+
+
+YES = Answer("yes", "yes", "The average can be trusted", 5)
+BUT = Answer("but", "yes, but", "The average can be trusted, save for some subdomains", 4)
+NO = Answer("no", "no", "Do not trust the average: read the subdomains", 0)
+DEPENDS = Answer("no", "for some models", "Do not compare models by the average", 1)
+ARTEFACT = Answer("unclear", "artefact", "These subdomains are no topics: nothing is known", 2)
+UNCLEAR = Answer("unclear", "cannot tell", "Not shown to be trustworthy: cannot tell", 3)
+NOT_JUDGED = Answer("unclear", "not judged", "Not judged", 6)
+UNDEFINED = Answer("unclear", "undefined", "No HARMONY", 7)
+
+#: By the label of a report's verdict.
+OF_EVALUATION = {
+    verdict.REPRESENTATIVE: YES,
+    verdict.EXCEPTIONS: BUT,
+    verdict.UNEVEN: NO,
+    verdict.TOO_FEW: UNCLEAR,
+    verdict.ARTEFACT: ARTEFACT,
+    verdict.UNDEFINED: UNDEFINED,
+}
+#: By the label of a landscape's verdict.
+OF_BENCHMARK = {
+    over_models.REPRESENTATIVE: YES,
+    over_models.UNEVEN: NO,
+    over_models.MIXED: DEPENDS,
+    over_models.CANNOT_TELL: UNCLEAR,
+}
+
+#: What a variable of the artefact diagnostics asks, in words.
+DIAGNOSTICS = {
+    "predicted_option": "Do the subdomains restate which option the model predicted?",
+    "correctness": "Do they restate which items it got right?",
+    "confidence": "Do they restate how sure it was?",
+    "n_options": "Do they restate how many options an item has?",
+    "question_length": "Do they restate how long the question is?",
+    "right_option": "Do they restate which option is right?",
+}
+#: What a null compares with.
+NULLS = {
+    "same_size": "random subdomains of the same sizes",
+    "difficulty_matched": "random subdomains of the same sizes and the same model confidence",
+    "cross_fitted": "the subdomains that other models make of the same items",
+}
+
+#: Words of the page, for who meets them for the first time.
+GLOSSARY: tuple[tuple[str, str], ...] = (
+    ("score", "The average over all items that everyone quotes."),
+    (
+        "subdomain",
+        "A group of items: a topic that the benchmark declares, or items that the model reads "
+        "alike.",
+    ),
+    (
+        "HARMONY (H)",
+        "How evenly the score is spread over the subdomains, from 0 to 1. Near 1 they perform "
+        "alike and the average stands for them; near 0 a few of them carry it. Uneven sizes lower "
+        "it too.",
+    ),
+    (
+        "adjusted H",
+        "H after taking out what chance alone does with this many items. The raw H is that of the "
+        "paper and too low where subdomains are small.",
+    ),
+    (
+        "agreement",
+        "How close the subdomains lie to the average, from 0 to 1, whatever their sizes. The "
+        "answer goes by this one: at 0.78 they differ from the average by about half a bandwidth.",
+    ),
+    ("k", "The number of subdomains."),
+    (
+        "share and mass",
+        "A subdomain's share is its part of the items; its mass is its part in H, large where it "
+        "is big and performs near the average.",
+    ),
+    (
+        "[low, high]",
+        "The interval in which the true value lies with the confidence given in the settings.",
+    ),
+)
+#: What the numbers cannot show.
+LIMITS = (
+    "HARMONY does not show contamination, wrong answer keys or narrow coverage, and a low H can be "
+    "honest difficulty rather than a fault of the benchmark."
+)
+
+
+def spread(subdomains: Sequence[dict[str, Any]], mean: float | None, least: int = 5) -> str:
+    """Return a sentence on the lowest and the highest subdomain.
+
+    Parameters
+    ----------
+    subdomains : sequence of dict
+        With "label", "score", "weight" and "size".
+    mean : float or None
+        Of all items.
+    least : int
+        Smaller subdomains are passed over where others are there.
+    """
+    rows = [s for s in subdomains if s["size"] >= least] or list(subdomains)
+    if len(rows) < 2 or mean is None:
+        return ""
+    low, high = min(rows, key=lambda s: s["score"]), max(rows, key=lambda s: s["score"])
+    return (
+        f"Behind the average of {mean:.2f}: {line(low['label'], 60)} scores {low['score']:.2f} "
+        f"({low['weight']:.0%} of the items), {line(high['label'], 60)} {high['score']:.2f} "
+        f"({high['weight']:.0%})."
+    )
+
+
+def partition_words(split: dict[str, Any]) -> str:
+    """Return where the subdomains come from, in words."""
+    kind = split["kind"]
+    if kind is None:
+        return "no subdomains"
+    if kind.startswith("declared:"):
+        return f"declared by the column \u201c{line(kind[9:], 60)}\u201d"
+    made = {
+        "predictive": "items that the model reads alike (predictive similarity, as in the paper)",
+        "shared": "items that the models read alike (one partition for all of them)",
+        "responses": "items that models answer alike",
+        "options": "items with similar option probabilities (not the paper's similarity)",
+        "none": "nothing to make subdomains from",
+    }
+    if kind == "text" or kind.startswith("text:"):
+        return (
+            "items that share words" if kind == "text" else "items of similar meaning (sentences)"
+        )
+    words = made.get(kind, line(kind, 60))
+    where = split.get("positions")
+    return f"{words}, positions \u201c{line(where, 30)}\u201d" if where else words
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Return names as a list in words, the last of many only counted."""
+    some = [line(n, 60) for n in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(some)} and {len(names) - most:,} more"
+    return some[0] if len(some) == 1 else f"{', '.join(some[:-1])} and {some[-1]}"
