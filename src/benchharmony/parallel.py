@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal, TypeVar, get_args
 
 from benchharmony.errors import BenchharmonyError
@@ -122,9 +123,12 @@ def bounded(
             return number, Failure(str(error))
 
 
+_BEFORE: ContextVar[int | None] = ContextVar("threads before", default=None)
+
+
 @contextmanager
 def at_most(threads: int) -> Iterator[None]:
-    """Hold BLAS and OpenMP to some threads; 1 makes every product the same on any machine's cores.
+    """Hold BLAS and OpenMP to some threads; with 1, results are the same for any number of them.
 
     A product that many threads share is summed in another order than on one, so its last bits
     depend on how many there are.
@@ -133,5 +137,18 @@ def at_most(threads: int) -> Iterator[None]:
 
     controller = ThreadpoolController()
     now = max((int(library["num_threads"]) for library in controller.info()), default=1)
-    with controller.limit(limits=min(threads, now)):
+    token = _BEFORE.set(now)
+    try:
+        with controller.limit(limits=min(threads, now)):
+            yield
+    finally:
+        _BEFORE.reset(token)
+
+
+@contextmanager
+def as_before() -> Iterator[None]:
+    """Lift the innermost :func:`at_most`, for work whose result no number of threads changes."""
+    from threadpoolctl import ThreadpoolController
+
+    with ThreadpoolController().limit(limits=_BEFORE.get()):
         yield

@@ -11,9 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from benchharmony.alignment import line_up
+from benchharmony.digest import digest_of_items, digest_of_results, digest_of_views
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
+from benchharmony.kept import GROUP, PARTITION, Group
+from benchharmony.parallel import at_most
 from benchharmony.partition import Partition, partition
+from benchharmony.work import Task, Work
 
 if TYPE_CHECKING:
     from benchharmony.models import ModelInfo
@@ -21,6 +25,11 @@ if TYPE_CHECKING:
 
 #: Kinds that need all models of a benchmark.
 MANY_MODEL_KINDS = ("shared", "responses")
+#: Settings that no partition of one evaluation depends on.
+_NOT_OF_PARTITIONS = (
+    "bandwidth", "epsilon", "bootstrap", "permutations", "refit", "level", "clusters", "tree",
+    "score",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +78,7 @@ def split_all(
     settings: Settings,
     *,
     models: dict[str, ModelInfo] | None = None,
-    jobs: int = 1,
-    progress: Callable[[str], None] | None = None,
+    work: Work | None = None,
 ) -> Splits:
     """Return a partition, or the reason there is none, for every evaluation in order.
 
@@ -82,63 +90,112 @@ def split_all(
         ``partition`` may be any kind, those of many models included.
     models : dict of str to ModelInfo, optional
         Families, for cross-fitting; parsed from the names otherwise.
-    jobs : int
-        Processes to use; the result does not depend on it.
-    progress : callable, optional
-        Called with a name for each evaluation (or benchmark) begun.
+    work : Work, optional
+        Where it is computed and kept; in this process, and nothing kept, otherwise. The result
+        does not depend on it.
     """
+    work = work or Work()
     if settings.partition in MANY_MODEL_KINDS:
-        return _by_benchmark(evaluations, settings, models, progress)
-    if jobs > 1 and len(evaluations) > 1:
-        from joblib import Parallel, delayed
-
-        return Splits(list(Parallel(n_jobs=jobs)(delayed(_try)(e, settings) for e in evaluations)))
-    out = []
-    for evaluation in evaluations:
-        if progress is not None:
-            progress(evaluation.name)
-        out.append(_try(evaluation, settings))
-    return Splits(out)
+        return _by_benchmark(evaluations, settings, models, work)
+    tasks = [Task(e.name, (e, settings), _key_of(e, settings), size=len(e)) for e in evaluations]
+    made = work.each(_partition_or_reason, tasks, PARTITION)
+    return Splits([_split(e, p) for e, p in zip(evaluations, made, strict=True)])
 
 
-def _try(evaluation: Evaluation, settings: Settings) -> Split:
+def _split(evaluation: Evaluation, made: Partition | str) -> Split:
+    if isinstance(made, str):
+        return Split(evaluation, error=made)
+    return Split(evaluation, made)
+
+
+def _partition_or_reason(evaluation: Evaluation, settings: Settings) -> Partition | str:
     try:
-        return Split(evaluation, split_one(evaluation, settings))
+        return split_one(evaluation, settings)
     except BenchharmonyError as error:
-        return Split(evaluation, error=str(error))
+        return str(error)
+
+
+def _key_of(evaluation: Evaluation, settings: Settings) -> Callable[[], tuple[Any, ...]] | None:
+    """Return what a partition is made from; None where keeping it gains nothing or is not safe.
+
+    A declared one takes no time, and what an embedding model makes depends on that model's files.
+    """
+    if settings.partition.startswith(("declared:", "text:")):
+        return None
+    return lambda: (
+        digest_of_items(evaluation),
+        digest_of_views(evaluation),
+        _settings_of_partitions(settings),
+    )
+
+
+def _settings_of_partitions(settings: Settings) -> dict[str, Any]:
+    """Return the settings that a partition may depend on: all that are not known not to matter."""
+    return {k: v for k, v in settings.to_dict().items() if k not in _NOT_OF_PARTITIONS}
 
 
 def _by_benchmark(
     evaluations: Sequence[Evaluation],
     settings: Settings,
     models: dict[str, ModelInfo] | None,
-    progress: Callable[[str], None] | None,
+    work: Work,
 ) -> Splits:
-    from benchharmony.responses import response_partitions
-    from benchharmony.shared import shared_partition
-
     rows: dict[str, list[int]] = {}
     for i, evaluation in enumerate(evaluations):
         rows.setdefault(evaluation.benchmark, []).append(i)
     splits = [Split(e) for e in evaluations]
     found: dict[str, dict[str, Any]] = {}
+    groups: dict[str, list[Evaluation]] = {}
     for benchmark, members in rows.items():
-        if progress is not None:
-            progress(benchmark)
         try:
             lined = line_up([evaluations[i] for i in members])
-            group = [replace(e, notes=(*e.notes, *lined.notes)) for e in lined.evaluations]
-            if settings.partition == "shared":
-                shared = shared_partition(group, settings)
-                made, found[benchmark] = shared.partitions, shared.to_dict()
-            else:
-                made, found[benchmark] = response_partitions(group, settings, models)
         except BenchharmonyError as error:
             for i in members:
                 splits[i] = Split(evaluations[i], error=str(error))
             continue
-        if lined.notes:
-            found[benchmark]["note"] = "; ".join(lined.notes)
-        for i, e, p in zip(members, group, made, strict=True):
-            splits[i] = Split(e, p)
+        groups[benchmark] = [replace(e, notes=(*e.notes, *lined.notes)) for e in lined.evaluations]
+        found[benchmark] = {"note": "; ".join(lined.notes)} if lined.notes else {}
+    tasks = [
+        Task(b, (g, settings, models), _key_of_group(g, settings, models), len(g[0]) * len(g))
+        for b, g in groups.items()
+    ]
+    made = work.each(_group_or_reason, tasks, GROUP)
+    for (benchmark, group), outcome in zip(groups.items(), made, strict=True):
+        members = rows[benchmark]
+        if isinstance(outcome, str):
+            del found[benchmark]
+            each = [Split(evaluations[i], error=outcome) for i in members]
+        else:
+            found[benchmark] = {**outcome[1], **found[benchmark]}
+            each = [Split(e, p) for e, p in zip(group, outcome[0], strict=True)]
+        for i, split in zip(members, each, strict=True):
+            splits[i] = split
     return Splits(splits, found)
+
+
+def _group_or_reason(
+    group: list[Evaluation], settings: Settings, models: dict[str, ModelInfo] | None
+) -> Group | str:
+    """Return the partitions of a benchmark's models and what was found about them."""
+    from benchharmony.responses import response_partitions
+    from benchharmony.shared import shared_partition
+
+    try:
+        with at_most(1):  # the same bits for any number of threads
+            if settings.partition == "shared":
+                shared = shared_partition(group, settings)
+                return shared.partitions, shared.to_dict()
+            return response_partitions(group, settings, models)
+    except BenchharmonyError as error:
+        return str(error)
+
+
+def _key_of_group(
+    group: list[Evaluation], settings: Settings, models: dict[str, ModelInfo] | None
+) -> Callable[[], tuple[Any, ...]]:
+    # H on the partitions is among what is found, so scores and every setting count too.
+    return lambda: (
+        [(digest_of_results(e), digest_of_views(e)) for e in group],
+        settings.to_dict(),
+        None if models is None else [models[e.model].to_dict() for e in group],
+    )

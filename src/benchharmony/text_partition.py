@@ -20,6 +20,7 @@ from benchharmony.choice import Choice
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.from_similarity import partition_of
+from benchharmony.parallel import at_most
 from benchharmony.similarity import median_tau
 from benchharmony.subdomains import Partition
 
@@ -65,21 +66,23 @@ def text_partition(
         vectors = _embedded(texts, embed or _sentence_model(str(embedding)))
         made_by = embedding or "a function given in Python"
     else:
-        vectors = tfidf(texts, evaluation.name)
+        with at_most(1):
+            vectors = tfidf(texts, evaluation.name)
         made_by = f"TF-IDF, {vectors.shape[1]} dimensions"
-    similarity, used = similarity_of_vectors(vectors, tau)
     keys = [hashlib.blake2b(t.encode(), digest_size=16).digest() for t in texts]
-    return partition_of(
-        similarity,
-        keys,
-        choice,
-        kind="text" if embedding is None else f"text:{embedding}",
-        settings={"text": made_by, "tau": tau, "tau_used": used},
-        notes=(
-            f"made from the texts of the items ({made_by}): which words they share, not what the "
-            "model does with them",
-        ),
-    )
+    with at_most(1):  # the same bits for any number of threads
+        similarity, used = similarity_of_vectors(vectors, tau)
+        return partition_of(
+            similarity,
+            keys,
+            choice,
+            kind="text" if embedding is None else f"text:{embedding}",
+            settings={"text": made_by, "tau": tau, "tau_used": used},
+            notes=(
+                f"made from the texts of the items ({made_by}): which words they share, not what "
+                "the model does with them",
+            ),
+        )
 
 
 def words_of(evaluation: Evaluation) -> list[str]:

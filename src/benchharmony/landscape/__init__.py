@@ -13,6 +13,8 @@ from benchharmony.models import ModelInfo, describe, read_models
 from benchharmony.report.settings import Settings
 
 if TYPE_CHECKING:
+    from benchharmony.cache import Cache
+    from benchharmony.parallel import Backend
     from benchharmony.plots import Chart
 
 __all__ = ["Landscape", "landscape"]
@@ -81,7 +83,9 @@ def landscape(
     keep: Literal["common", "all"] = "common",
     matched_items: int | None = None,
     repeats: int = 100,
-    jobs: int = 1,
+    jobs: int | None = None,
+    backend: Backend = "local",
+    cache: Cache | str | Path | None = None,
     progress: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Landscape:
@@ -106,17 +110,24 @@ def landscape(
         benchmark's number otherwise.
     repeats : int
         Random cuts for it.
-    jobs : int
+    jobs : int, optional
         Processes for the partitions; the result does not depend on it.
+    backend : {"local", "ray", "dask"}
+        Local processes, or a cluster that is there (:func:`benchharmony.parallel.run`).
+    cache : path or Cache, optional
+        Directory where partitions are kept, and looked up first; "user" is the user's cache
+        directory. The result does not depend on it.
     progress : callable, optional
-        Called with a name when an evaluation begins (with one job).
+        Called with a name whenever a partition is done.
 
     Raises
     ------
     BenchharmonyError
         When nothing is given, no evaluation has a defined H, or no model is on every benchmark.
     """
+    from benchharmony.cache import cache_of
     from benchharmony.landscape.record import Plan, landscape_record
+    from benchharmony.work import Work
 
     chosen = settings or Settings()
     if options:
@@ -132,7 +143,8 @@ def landscape(
         todo = [e.with_score(chosen.score) for e in todo]
     given = read_models(models) if isinstance(models, (str, Path)) else models
     plan = Plan(chosen, keep, matched_items, repeats)
-    return Landscape(landscape_record(todo, describe(todo, given), plan, jobs, progress))
+    work = Work(jobs, backend, cache_of(cache), progress)
+    return Landscape(landscape_record(todo, describe(todo, given), plan, work))
 
 
 def _frame(rows: list[dict[str, Any]]) -> Any:

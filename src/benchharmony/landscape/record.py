@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,6 +27,7 @@ from benchharmony.landscape.words import CORNERS, membership_warnings, verdict
 from benchharmony.models import ModelInfo
 from benchharmony.report.settings import Settings
 from benchharmony.splits import Split, split_all
+from benchharmony.work import Work
 
 SCHEMA = "benchharmony/landscape/1"
 #: Fewer resamples than this give no covariance worth the name.
@@ -73,14 +74,13 @@ def landscape_record(
     evaluations: Sequence[Evaluation],
     models: Mapping[str, ModelInfo],
     plan: Plan,
-    jobs: int = 1,
-    progress: Callable[[str], None] | None = None,
+    work: Work | None = None,
 ) -> dict[str, Any]:
     """Compute everything and return the document."""
     from benchharmony._version import __version__
 
     kept, left_out = _without_second_runs(_in_order(evaluations, models))
-    made = split_all(kept, plan.settings, models=dict(models), jobs=jobs, progress=progress)
+    made = split_all(kept, plan.settings, models=dict(models), work=work)
     measured = []
     for split in made.splits:
         try:

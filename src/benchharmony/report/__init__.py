@@ -16,6 +16,8 @@ from benchharmony.report.settings import Settings
 from benchharmony.writing import write_whole
 
 if TYPE_CHECKING:
+    from benchharmony.cache import Cache
+    from benchharmony.parallel import Backend
     from benchharmony.splits import Split
 
 __all__ = ["Report", "Settings", "report", "write_whole"]
@@ -89,7 +91,9 @@ def report(
     evaluations: Evaluation | Iterable[Evaluation],
     *,
     settings: Settings | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
+    backend: Backend = "local",
+    cache: Cache | str | Path | None = None,
     progress: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Report:
@@ -101,17 +105,25 @@ def report(
         At least one.
     settings : Settings, optional
         All parameters; or give them as keywords (``partition="declared:subject"``, ``k=15``, ...).
-    jobs : int
+    jobs : int, optional
         Processes to use; the result does not depend on it.
+    backend : {"local", "ray", "dask"}
+        Local processes, or a cluster that is there (:func:`benchharmony.parallel.run`).
+    cache : path or Cache, optional
+        Directory where each evaluation's partition and record are kept, and looked up first; "user"
+        is the user's cache directory. The result does not depend on it.
     progress : callable, optional
-        Called with a name when an evaluation begins (with one job).
+        Called with a name whenever a partition or a record of an evaluation is done.
 
     Raises
     ------
     BenchharmonyError
         When there is no evaluation, or not one of them could be analysed.
     """
+    from benchharmony.cache import cache_of
     from benchharmony.report.record import document
+    from benchharmony.report.records import records_of
+    from benchharmony.work import Work
 
     chosen = settings or Settings()
     if options:
@@ -126,29 +138,10 @@ def report(
         raise BenchharmonyError("report takes Evaluations; benchharmony.read makes them")
     if chosen.score is not None:
         todo = [e.with_score(chosen.score) for e in todo]
-    splits, records = _records(todo, chosen, jobs, progress)
+    work = Work(jobs, backend, cache_of(cache), progress)
+    splits, records = records_of(todo, chosen, work)
     errors = [r["error"] for r in records if r["error"]]
     if len(errors) == len(records):
         more = f" (and {len(errors) - 1} more of the same kind)" if len(errors) > 1 else ""
         raise BenchharmonyError(f"no evaluation could be analysed: {errors[0]}{more}")
     return Report(document(records, chosen.to_dict()), tuple(splits))
-
-
-def _records(
-    todo: list[Evaluation],
-    settings: Settings,
-    jobs: int,
-    progress: Callable[[str], None] | None,
-) -> tuple[list[Split], list[dict[str, Any]]]:
-    from benchharmony.report.record import record_of
-    from benchharmony.report.sureness import donors
-    from benchharmony.splits import split_all
-
-    splits = split_all(todo, settings, jobs=jobs, progress=progress).splits
-    work = list(zip(splits, donors(splits), strict=True))
-    if jobs > 1 and len(todo) > 1:
-        from joblib import Parallel, delayed
-
-        calls = (delayed(record_of)(s, settings, d) for s, d in work)
-        return splits, list(Parallel(n_jobs=jobs)(calls))
-    return splits, [record_of(split, settings, labels) for split, labels in work]

@@ -23,6 +23,7 @@ from benchharmony.nulls import (
     q_values,
     same_size_null,
 )
+from benchharmony.parallel import as_before
 from benchharmony.partition import Partition
 from benchharmony.refit import refit_noise
 from benchharmony.report.settings import Settings
@@ -130,28 +131,39 @@ def donors(splits: Sequence[Split]) -> list[list[Labels]]:
 
     Only partitions that each model made on its own count, of the same benchmark and item ids.
     """
-    rows = [{item: i for i, item in enumerate(s.evaluation.item_ids)} for s in splits]
-    own = [
-        s.partition is not None and s.partition.kind in OWN_KINDS and s.partition.undefined is None
-        for s in splits
-    ]
+    groups: dict[tuple[str, frozenset[str]], list[Split]] = {}
+    for split in splits:
+        if _is_own(split):
+            groups.setdefault(_items_of(split), []).append(split)
     out: list[list[Labels]] = []
-    for i, here in enumerate(splits):
-        found = []
-        for j, there in enumerate(splits):
-            if own[i] and own[j] and _same_items(here, there, rows[i], rows[j]):
-                order = [rows[j][item] for item in here.evaluation.item_ids]
-                found.append(there.partition.labels[order])  # type: ignore[union-attr]
-        out.append(found)
+    for here in splits:
+        others = groups[_items_of(here)] if _is_own(here) else []
+        out.append(
+            [
+                _in_order_of(here, there)
+                for there in others
+                if there.evaluation.model != here.evaluation.model
+            ]
+        )
     return out
 
 
-def _same_items(a: Split, b: Split, rows_a: dict[str, int], rows_b: dict[str, int]) -> bool:
-    return (
-        a.evaluation.benchmark == b.evaluation.benchmark
-        and a.evaluation.model != b.evaluation.model
-        and rows_a.keys() == rows_b.keys()
-    )
+def _is_own(split: Split) -> bool:
+    made = split.partition
+    return made is not None and made.kind in OWN_KINDS and made.undefined is None
+
+
+def _items_of(split: Split) -> tuple[str, frozenset[str]]:
+    return split.evaluation.benchmark, frozenset(split.evaluation.item_ids)
+
+
+def _in_order_of(here: Split, there: Split) -> Labels:
+    assert there.partition is not None
+    labels = there.partition.labels
+    if here.evaluation.item_ids == there.evaluation.item_ids:
+        return labels
+    row = {item: i for i, item in enumerate(there.evaluation.item_ids)}
+    return labels[[row[item] for item in here.evaluation.item_ids]]
 
 
 Again = Callable[[NDArray[np.int64]], "NDArray[np.int64] | None"]
@@ -166,7 +178,8 @@ def again_by(evaluation: Evaluation, split: Partition, settings: Settings) -> Ag
         return None
 
     def labels_of(rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        made = split_one(evaluation.take(rows), replace(settings, partition=split.kind))
+        with as_before():
+            made = split_one(evaluation.take(rows), replace(settings, partition=split.kind))
         return None if made.undefined else made.labels
 
     return labels_of
