@@ -12,16 +12,25 @@ from benchharmony.errors import BenchharmonyError
 from benchharmony.report.shown import interval, number, safe_cell, safe_markdown, shown
 
 #: Flat columns of one evaluation: name and path in the record.
-_COLUMNS: tuple[tuple[str, tuple[str, ...]], ...] = (
+_COLUMNS: tuple[tuple[str, tuple[str | int, ...]], ...] = (
     ("benchmark", ("benchmark",)),
     ("model", ("model",)),
     ("n_items", ("n_items",)),
     ("score_name", ("score", "name")),
     ("score", ("score", "mean")),
+    ("score_low", ("score", "ci", 0)),
+    ("score_high", ("score", "ci", 1)),
     ("harmony", ("harmony", "value")),
     ("harmony_adjusted", ("harmony", "adjusted")),
+    ("harmony_low", ("harmony", "ci", 0)),
+    ("harmony_high", ("harmony", "ci", 1)),
     ("size_evenness", ("harmony", "size_evenness")),
     ("agreement", ("harmony", "agreement")),
+    ("agreement_low", ("harmony", "agreement_ci", 0)),
+    ("agreement_high", ("harmony", "agreement_ci", 1)),
+    ("p_same_size", ("harmony", "null", "same_size", "p_value")),
+    ("q_same_size", ("harmony", "null", "same_size", "q_value")),
+    ("verdict", ("verdict", "label")),
     ("weighted_sd", ("indices", "weighted_sd")),
     ("worst_subdomain", ("indices", "worst_subdomain")),
     ("k", ("partition", "k")),
@@ -59,12 +68,19 @@ def rows(record: dict[str, Any]) -> list[dict[str, Any]]:
         for name, path in _COLUMNS:
             value: Any = entry
             for key in path:
-                value = value.get(key) if isinstance(value, dict) else None
+                value = _at(value, key)
             row[name] = value
         row["file"] = next(iter(entry["source"]["files"]), None)
         row["warnings"] = " | ".join(entry["warnings"])
         out.append(row)
     return out
+
+
+def _at(value: Any, key: str | int) -> Any:
+    """Return what a dict or a list holds at a place; None where it holds nothing."""
+    if isinstance(value, dict):
+        return value.get(key)
+    return value[key] if isinstance(value, list) and isinstance(key, int) else None
 
 
 def to_csv(record: dict[str, Any]) -> str:
