@@ -182,7 +182,7 @@ def test_python_objects_are_never_unpickled(tmp_path):
             return (pytest.fail, ("unpickled",))
 
     arrays = plain() | {"subject": np.array([Trap(), 1, 2, 3], dtype=object)}
-    with pytest.raises(InputError, match="one of Python objects"):
+    with pytest.raises(InputError, match="arrays of Python objects"):
         read(tmp_path, arrays)
 
 

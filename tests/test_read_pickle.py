@@ -165,7 +165,9 @@ def test_records_that_are_none_are_named(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("value", [7, "text", {}, [], {"a": [1], "b": [1, 2]}, {"a": 1}, [[1]]])
+@pytest.mark.parametrize(
+    "value", [7, "text", {}, [], {"a": [1], "b": [1, 2]}, {"a": 1}, [[1], [1, 2]]]
+)
 def test_other_plain_data_is_refused_with_what_it_is(tmp_path, value):
     assert len(refusal(write(tmp_path, value, "r.pkl"))) > 30
 

@@ -12,6 +12,7 @@ from benchharmony.evaluation import Evaluation
 from benchharmony.readers.assemble import evaluations_of
 from benchharmony.readers.cells import array_of
 from benchharmony.readers.columns import unique_names
+from benchharmony.readers.matrix import evaluations_of_matrix, matrix_of
 from benchharmony.readers.source import ReadOptions
 from benchharmony.readers.tables import table_of
 
@@ -57,6 +58,9 @@ def from_frame(
     except pa.ArrowInvalid as error:
         raise BenchharmonyError(f"{_NAME}: damaged Arrow data ({error})") from None
     options = ReadOptions(dict(columns or {}), benchmark, model)
+    matrix = matrix_of(table, options)
+    if matrix is not None:
+        return evaluations_of_matrix(matrix, benchmark or "unknown", "data frame", ())
     return evaluations_of(table, options, benchmark="unknown", format_name="data frame", files=())
 
 

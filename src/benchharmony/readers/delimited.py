@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from benchharmony.errors import InputError, Problem
 from benchharmony.readers.cells import Column, count_newlines
 from benchharmony.readers.columns import Table, is_known_name, unique_names
-from benchharmony.readers.source import SourceFile
+from benchharmony.readers.source import HEAD_BYTES, SourceFile
 
 _DELIMITERS = (",", "\t", ";")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 #: Records of the head that are looked at to tell the delimiter.
 _LOOKED_AT = 20
+#: A header of column names may be this long; a longer line is no header.
+_LONGEST_HEADER = 16 << 20
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 20, (1 << 31) - 1
 
 
@@ -38,7 +40,7 @@ class _Ragged:
 
 def header_of(file: SourceFile) -> tuple[str, list[str]] | None:
     """Return the delimiter and the header of a text table; None when the file is none."""
-    head = _text(file.head)
+    head = _text(_head(file))
     if head is None or "\0" in head or head.lstrip()[:1] in ("{", "[", "<", ""):
         return None
     candidates = [(d, _records(head, d)) for d in _DELIMITERS]
@@ -47,6 +49,14 @@ def header_of(file: SourceFile) -> tuple[str, list[str]] | None:
     if len(header) > 1 or (header and is_known_name(header[0])):
         return delimiter, header
     return None
+
+
+def _head(file: SourceFile) -> bytes:
+    """Return the head of a file, all of its first line included (a wide table has a long one)."""
+    if b"\n" in file.head or len(file.head) < HEAD_BYTES:
+        return file.head
+    with file.open() as stream:
+        return stream.readline(_LONGEST_HEADER)
 
 
 def _text(head: bytes) -> str | None:

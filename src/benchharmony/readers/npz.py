@@ -41,7 +41,7 @@ _ZIP_MAGIC = b"PK\x03\x04"
 _VIEW_PARTS = ("_ids", "_logprobs", "_rest")
 
 #: What numpy and zipfile raise on damaged, forged or pickled arrays.
-_DAMAGE = (
+DAMAGE = (
     ValueError,
     OSError,
     EOFError,
@@ -73,7 +73,7 @@ def read(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
     InputError
         When the archive is damaged, holds pickled objects, lacks arrays, or no item is usable.
     """
-    arrays = _arrays(file)
+    arrays = load_arrays(file)
     try:
         return [_evaluation(file, arrays, options)]
     except InputError:
@@ -85,16 +85,32 @@ def read(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
         raise InputError(str(file), f"its arrays do not fit together ({reason})") from None
 
 
-def _arrays(file: SourceFile) -> dict[str, NDArray[Any]]:
+def load_arrays(file: SourceFile) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an archive; arrays of Python objects are never loaded.
+
+    Raises
+    ------
+    InputError
+        When the archive is damaged or holds pickled objects.
+    """
+    if not file.head.startswith(_ZIP_MAGIC):
+        raise InputError(str(file), "not a NumPy archive (a zip of arrays)")
     where = file.path if file.compression is None else io.BytesIO(file.read_bytes())
     try:
         with np.load(where, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except _DAMAGE as error:
-        reason = str(error).split("\n")[0] or type(error).__name__
-        raise InputError(
-            str(file), f"a damaged NumPy archive, or one of Python objects ({reason})"
-        ) from None
+    except DAMAGE as error:
+        raise damaged(file, error) from None
+
+
+def damaged(file: SourceFile, error: Exception) -> InputError:
+    """Return the error of arrays that NumPy does not load."""
+    # NumPy's own message advises to load pickled objects all the same, which nobody should.
+    reason = str(error).split("\n")[0].partition(" when allow_pickle")[0]
+    return InputError(
+        str(file),
+        f"damaged NumPy arrays, or arrays of Python objects ({reason or type(error).__name__})",
+    )
 
 
 def _evaluation(

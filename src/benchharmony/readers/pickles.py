@@ -18,6 +18,8 @@ import numpy as np
 
 from benchharmony.errors import InputError, Problem
 from benchharmony.evaluation import Evaluation
+from benchharmony.readers.matrix import Matrix, evaluations_of_matrix
+from benchharmony.readers.matrix_files import matrix_of_array, matrix_of_lists
 from benchharmony.readers.pickle_data import MAX_BYTES, PickleFault, array_in, load_plain
 from benchharmony.readers.source import Reader, ReadOptions, SourceFile
 from benchharmony.readers.tables import evaluations_of_records
@@ -86,6 +88,10 @@ def read(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
 
 
 def _evaluations(file: SourceFile, value: Any, options: ReadOptions) -> list[Evaluation]:
+    matrix = _matrix(str(file), value)
+    if matrix is not None:
+        name = options.benchmark or Path(file.name).stem
+        return evaluations_of_matrix(matrix, name, _NAME, (str(file),))
     problems: list[Problem] = []
     cells = _Cells(str(file))
     if isinstance(value, (list, tuple)) and any(isinstance(v, Mapping) for v in value):
@@ -102,6 +108,17 @@ def _evaluations(file: SourceFile, value: Any, options: ReadOptions) -> list[Eva
             "columns of equal length",
         )
     return evaluations_of_records(file, records, problems, options, format_name=_NAME)
+
+
+def _matrix(path: str, value: Any) -> Matrix | None:
+    """Return an array or a list of lists as a matrix of responses."""
+    if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "biuf":
+        return matrix_of_array(path, value)
+    if isinstance(value, list) and value and isinstance(value[0], (list, tuple)):
+        if len(value) * len(value[0]) > _MOST_CELLS:
+            raise InputError(path, f"a pickle of more than {_MOST_CELLS} cells")
+        return matrix_of_lists(path, value)
+    return None
 
 
 class _Cells:

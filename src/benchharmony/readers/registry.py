@@ -19,6 +19,7 @@ GROUP = "benchharmony.readers"
 _MODULES = (
     "own",
     "pickles",
+    "matrix_files",
     "npz",
     "lm_eval",
     "lm_eval_forks",

@@ -22,6 +22,7 @@ from benchharmony.readers.assemble import evaluations_of
 from benchharmony.readers.cells import array_of
 from benchharmony.readers.columns import Table, plain, unique_names
 from benchharmony.readers.delimited import header_of, read_delimited
+from benchharmony.readers.matrix import evaluations_of_matrix, matrix_of
 from benchharmony.readers.source import Reader, ReadOptions, SourceFile, decode
 
 _PARQUET_MAGIC = b"PAR1"
@@ -220,6 +221,23 @@ def _table_of_records(
     )
 
 
+def evaluations_of_table(
+    table: Table, file: SourceFile, options: ReadOptions, *, format_name: str
+) -> list[Evaluation]:
+    """Return the evaluations of the table that a file holds: rows of items, or a matrix.
+
+    Raises
+    ------
+    InputError
+        When the table has no usable row.
+    """
+    stem, files = Path(file.name).stem, (str(file),)
+    matrix = matrix_of(table, options)
+    if matrix is not None:
+        return evaluations_of_matrix(matrix, options.benchmark or stem, format_name, files)
+    return evaluations_of(table, options, benchmark=stem, format_name=format_name, files=files)
+
+
 def evaluations_of_records(
     file: SourceFile,
     records: list[tuple[int, dict[str, Any]]],
@@ -235,13 +253,8 @@ def evaluations_of_records(
     InputError
         When there is no record or the table has no usable row.
     """
-    return evaluations_of(
-        _table_of_records(file, records, problems),
-        options,
-        benchmark=Path(file.name).stem,
-        format_name=format_name,
-        files=(str(file),),
-    )
+    table = _table_of_records(file, records, problems)
+    return evaluations_of_table(table, file, options, format_name=format_name)
 
 
 def _cells(record: dict[str, Any], outer: tuple[str, ...] = ()) -> Iterator[_Cell]:
@@ -254,32 +267,52 @@ def _cells(record: dict[str, Any], outer: tuple[str, ...] = ()) -> Iterator[_Cel
             yield (*outer, name), value
 
 
+_LOADERS: tuple[
+    tuple[str, str, str, Callable[[SourceFile], bool], Callable[[SourceFile], Table]], ...
+] = (
+    (
+        *("Parquet table", "Parquet with one row per item or option", "results.parquet"),
+        *(_sniff_parquet, _read_parquet),
+    ),
+    (
+        *("Arrow table", "Arrow file or stream, rows as above", "results.arrow"),
+        *(_sniff_arrow, _read_arrow),
+    ),
+    (
+        *(
+            "JSON table",
+            "a JSON list of objects, rows as above",
+            '[{"id": 1, "correct": true}, ...]',
+        ),
+        *(_sniff_json_list, _read_json_list),
+    ),
+    (
+        *("JSONL table", "JSON Lines, rows as above", '{"id": 1, "correct": true}'),
+        *(_sniff_json_lines, _read_json_lines),
+    ),
+    (
+        *("CSV table", "CSV or TSV, rows as above", "id,correct,subject"),
+        *(_sniff_delimited, read_delimited),
+    ),
+)
+
+
+def table_loader(file: SourceFile) -> Callable[[SourceFile], Table] | None:
+    """Return what reads a file as a table; None where it is none."""
+    return next((load for *_, sniff, load in _LOADERS if sniff(file)), None)
+
+
 def _reader(
     name: str,
     description: str,
+    example: str,
     sniff: Callable[[SourceFile], bool],
     load: Callable[[SourceFile], Table],
 ) -> Reader:
     def read(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
-        return evaluations_of(
-            load(file),
-            options,
-            benchmark=Path(file.name).stem,
-            format_name=name,
-            files=(str(file),),
-        )
+        return evaluations_of_table(load(file), file, options, format_name=name)
 
-    return Reader(name, description, sniff, read)
+    return Reader(name, description, sniff, read, example)
 
 
-READERS: tuple[Reader, ...] = (
-    _reader(
-        "Parquet table", "Parquet with one row per item or option", _sniff_parquet, _read_parquet
-    ),
-    _reader("Arrow table", "Arrow file or stream, rows as above", _sniff_arrow, _read_arrow),
-    _reader(
-        "JSON table", "a JSON list of objects, rows as above", _sniff_json_list, _read_json_list
-    ),
-    _reader("JSONL table", "JSON Lines, rows as above", _sniff_json_lines, _read_json_lines),
-    _reader("CSV table", "CSV or TSV, rows as above", _sniff_delimited, read_delimited),
-)
+READERS: tuple[Reader, ...] = tuple(_reader(*parts) for parts in _LOADERS)
