@@ -1,6 +1,7 @@
 """Plots of a landscape: labels that keep clear, specifications that draw, names that do no harm."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -141,17 +142,32 @@ def test_hostile_names_are_made_safe_and_short():
     assert len(text) < 10_000
 
 
-def test_every_plot_is_drawn_as_svg_with_text_and_as_png(record, tmp_path):
+def test_every_plot_is_drawn_in_both_sizes_of_print(record, tmp_path):
     pytest.importorskip("vl_convert")
     paths = save_landscape(record, tmp_path / "plots")
     names = {p.name for p in paths}
-    assert {"plane.svg", "plane.png", "plane-matched.svg", "trends-parameters.png"} <= names
-    svg = (tmp_path / "plots" / "plane.svg").read_text()
-    assert "one</text>" in svg
-    assert "three</text>" in svg
-    png = (tmp_path / "plots" / "plane.png").read_bytes()
-    assert png.startswith(b"\x89PNG")
-    assert 1200 <= int.from_bytes(png[16:20]) <= 1640  # two px for one: about 800 wide
+    assert {"plane-1col.svg", "plane-2col.pdf", "plane-matched-1col.svg"} <= names
+    assert "trends-parameters-2col.png" in names
+    assert len(names) == 3 * 2 * 3  # three plots, two sizes, three formats
+    for stem, inches in (("plane-1col", 3.3), ("plane-2col", 6.9)):
+        svg = (tmp_path / "plots" / f"{stem}.svg").read_text()
+        assert "one</text>" in svg
+        assert "three</text>" in svg
+        assert f'width="{inches}in"' in svg
+        png = (tmp_path / "plots" / f"{stem}.png").read_bytes()
+        assert png.startswith(b"\x89PNG")
+        assert abs(int.from_bytes(png[16:20]) - inches * 300) <= 2
+        pdf = (tmp_path / "plots" / f"{stem}.pdf").read_bytes()
+        box = re.search(rb"/MediaBox \[0 0 ([\d.]+)", pdf)
+        assert float(box[1]) == pytest.approx(inches * 72, abs=0.5)
+        assert b"/Font" in pdf  # text is text
+
+
+def test_on_a_screen_a_png_has_two_pixels_for_one(record, tmp_path):
+    pytest.importorskip("vl_convert")
+    save(plane_spec(record), tmp_path / "plane.png")
+    png = (tmp_path / "plane.png").read_bytes()
+    assert 1200 <= int.from_bytes(png[16:20]) <= 1640
 
 
 def test_charts_are_altair_charts(record):

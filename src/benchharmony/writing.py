@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -38,6 +39,22 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
             _replace(target, data)
     except OSError as error:
         raise BenchharmonyError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+#: Names that Windows keeps for itself, whatever their ending.
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+
+
+def file_stem(*names: str, longest: int = 80, otherwise: str = "unnamed") -> str:
+    """Return a file name without its ending for names, whatever a log put into them.
+
+    Letters, digits, dots, dashes and underscores of ASCII stay; the rest becomes underscores.
+    Several names are parted by two dashes and share the length.
+    """
+    room = max((longest - 2 * (len(names) - 1)) // max(len(names), 1), 1)
+    parts = [re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:room].strip("._-") for name in names]
+    stem = "--".join(part or otherwise for part in parts)
+    return f"_{stem}" if _RESERVED.match(stem) else stem
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -13,6 +13,8 @@ from benchharmony.report.shown import shown
 
 Spec = dict[str, Any]
 Colour = Literal["subdomain", "correct", "declared"]
+#: What can colour a map.
+COLOURED_BY: tuple[Colour, ...] = ("subdomain", "correct", "declared")
 
 #: Groups beyond these are drawn in grey and without a name of their own.
 _MOST_GROUPS = 16
@@ -63,7 +65,8 @@ def item_map_spec(
     field = {"field": "group", "type": "nominal", "title": _TITLES[colour], "sort": order}
     side = {"labelLimit": 400, "symbolOpacity": 1, "symbolSize": 50}
     legend: Spec = side if not size.is_narrow else {
-        **side, "orient": "bottom", "columns": 1 if len(order) > 6 else 2,
+        **side, "orient": "bottom",
+        "columns": max(int(size.width / (_widest(order, size) + 30)), 1),
     }  # fmt: skip
     room = _legend_room(order, size)
     x, y = (
@@ -155,7 +158,11 @@ def _looks(order: list[str], colour: Colour) -> tuple[list[str], list[str]]:
 def _legend_room(order: list[str], size: Size) -> float:
     if size.is_narrow:
         return 0.0
-    return max(text_width(name, size.font) for name in [*order, "declared group"]) + 26
+    return _widest([*order, "declared group"], size) + 26
+
+
+def _widest(names: list[str], size: Size) -> float:
+    return max(text_width(name, size.font) for name in names)
 
 
 def _point(count: int) -> int:

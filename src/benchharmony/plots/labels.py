@@ -9,8 +9,8 @@ from dataclasses import dataclass
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
-#: Average width of a letter and height of a line at 11 px, in px.
-_LETTER, _LINE = 6.4, 13.0
+#: Average width of a letter and height of a line, in px for a px of font.
+_LETTER, _LINE = 6.4 / 11, 13.0 / 11
 #: Distances of a label's edge from its point that are tried, in px.
 _GAPS = (9.0, 16.0, 26.0, 38.0, 52.0, 70.0, 92.0, 120.0)
 #: Directions tried.
@@ -42,6 +42,7 @@ def place_labels(
     *,
     lines: Sequence[Box] = (),
     radius: float = 9.0,
+    font: float = 11.0,
 ) -> list[Label]:
     """Return the place of each label.
 
@@ -57,6 +58,8 @@ def place_labels(
         Thin things that a label should rather not cover.
     radius : float
         Of the points.
+    font : float
+        Size of the texts.
     """
     dots = [(x - radius, y - radius, x + radius, y + radius) for x, y in points]
     boxes: list[Box | None] = [None] * len(points)
@@ -68,7 +71,7 @@ def place_labels(
                 for j, b in enumerate(boxes)
                 if b is not None and j != i
             ]
-            size = (_LETTER * len(texts[i]), _LINE)
+            size = (_LETTER * font * len(texts[i]), _LINE * font)
             boxes[i] = min(
                 _candidates(point, size, width, height),
                 key=lambda box: _cost(point, box, [*others, *dots], lines, leaders),

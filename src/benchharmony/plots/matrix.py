@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchharmony.plots.style import framed
+from benchharmony.plots.measure import text_width
+from benchharmony.plots.style import SCREEN, Size, framed
+from benchharmony.report.names import counted, cut_names
 from benchharmony.report.shown import shown
 
 Spec = dict[str, Any]
 
-#: More models than this have no numbers in the cells.
-_NUMBERED = 20
+#: Cells smaller than this have no numbers, in px for a px of font.
+_NUMBERED = 1.7
 
 
-def matrix_spec(benchmark: str, found: dict[str, Any], key: str = "agreement") -> Spec:
+def matrix_spec(
+    benchmark: str, found: dict[str, Any], key: str = "agreement", size: Size = SCREEN
+) -> Spec:
     """Return the matrix of adjusted Rand indices between models, in the record's order.
 
     Parameters
@@ -24,17 +28,24 @@ def matrix_spec(benchmark: str, found: dict[str, Any], key: str = "agreement") -
         ``record["partitions"][benchmark]`` of a landscape.
     key : {"agreement", "agreement_at_shared_k"}
         Each model at its own k, or all at the shared k.
+    size : Size
+        Of the picture.
     """
-    names = [f"{shown(name, 24)}" for name in found["models"]]
-    names = [n if names.count(n) == 1 else f"{n} ({i + 1})" for i, n in enumerate(names)]
+    font = size.font
+    limit = size.width * (0.3 if size.is_narrow else 0.2)
+    names = counted(cut_names(found["models"], limit, measure=lambda text: text_width(text, font)))
     cells = [
         {"a": a, "b": b, "value": found[key][i][j]}
         for i, a in enumerate(names)
         for j, b in enumerate(names)
         if found[key][i][j] is not None
     ]
-    side = max(min(560 // max(len(names), 1), 40), 8)
-    axis = {"labelLimit": 170, "title": None, "labelFontSize": 11 if side > 14 else 8}
+    beside = max(text_width(n, font) for n in names) + (10 if size.is_narrow else 9 * font)
+    side = max(min((size.width - beside) / len(names), 40), 7)
+    axis: Spec = {
+        "labelLimit": 400, "title": None, "labelFontSize": min(font, max(side - 2, 6)),
+    }  # fmt: skip
+    legend = {"orient": "bottom", "gradientLength": 150} if size.is_narrow else {}
     encoding = {
         "x": {"field": "b", "type": "nominal", "sort": names, "axis": {**axis, "labelAngle": -60}},
         "y": {"field": "a", "type": "nominal", "sort": names, "axis": axis},
@@ -46,6 +57,7 @@ def matrix_spec(benchmark: str, found: dict[str, Any], key: str = "agreement") -
                 "color": {
                     "field": "value", "type": "quantitative", "title": "adjusted Rand",
                     "scale": {"scheme": "viridis", "domain": [0, 1], "clamp": True},
+                    "legend": legend,
                 },
                 "tooltip": [
                     {"field": "a", "type": "nominal", "title": "model"},
@@ -55,10 +67,10 @@ def matrix_spec(benchmark: str, found: dict[str, Any], key: str = "agreement") -
             },
         }
     ]  # fmt: skip
-    if len(names) <= _NUMBERED:
+    if side >= _NUMBERED * font:
         layers.append(
             {
-                "mark": {"type": "text", "fontSize": 10 if side >= 26 else 8},
+                "mark": {"type": "text", "fontSize": min(font - 1, side / 2.4)},
                 "encoding": {
                     "text": {"field": "value", "type": "quantitative", "format": ".2f"},
                     "color": {
@@ -76,5 +88,6 @@ def matrix_spec(benchmark: str, found: dict[str, Any], key: str = "agreement") -
             "data": {"values": cells},
             "encoding": encoding,
             "layer": layers,
-        }
+        },
+        size,
     )

@@ -7,7 +7,9 @@ from typing import Any
 
 from benchharmony.landscape.words import CANNOT_TELL, MIXED, REPRESENTATIVE, UNEVEN
 from benchharmony.plots.labels import Box, place_labels
-from benchharmony.plots.style import GREY, framed
+from benchharmony.plots.measure import text_width
+from benchharmony.plots.style import GREY, INK, SCREEN, Size, framed
+from benchharmony.report.names import cut_names
 from benchharmony.report.shown import shown
 
 Spec = dict[str, Any]
@@ -19,11 +21,12 @@ _VERDICTS = {
     UNEVEN: ("#d55e00", "triangle-up"),
     CANNOT_TELL: ("#7f7f7f", "square"),
 }
+#: Corners: side, words, and fewer words.
 _CORNERS = (
     (
         "left",
         "upper left: the average hangs on a few subdomains; on which ones depends on the model",
-        "upper left: hangs on subdomains, differently by model",
+        "upper left: hangs on subdomains, by model",
     ),
     (
         "right",
@@ -31,14 +34,17 @@ _CORNERS = (
         "lower right: stands for the whole",
     ),
 )
-_LONGEST = 26
+#: Longest names beside points, in px for a px of font.
+_LONGEST = 15.0
 #: Room beyond the ends of both axes, as a share, for points that sit on them.
 _MARGIN = 0.06
+#: Room for the axis at the left and for the legend at the right, in px for a px of font.
+_AXIS, _LEGEND = 4.8, 15.5
 #: A label this far from its point, in px, has a line to it.
 _FAR = 14.0
 
 
-def plane_spec(record: dict[str, Any], which: str = "adjusted") -> Spec:
+def plane_spec(record: dict[str, Any], which: str = "adjusted", size: Size = SCREEN) -> Spec:
     """Return the plane: a point per benchmark at the mean and SD of H over models.
 
     Parameters
@@ -47,31 +53,52 @@ def plane_spec(record: dict[str, Any], which: str = "adjusted") -> Spec:
         A document ``benchharmony/landscape/1``.
     which : {"adjusted", "raw"}
         The H that is shown.
+    size : Size
+        Of the picture.
     """
-    rows = [_row(e, e["harmony"][which]) for e in record["benchmarks"]]
-    kind = "noise-adjusted H" if which == "adjusted" else "raw H"
-    return framed(_panel(rows, 560, 400, f"mean of {kind} over models", legend=True))
-
-
-def matched_spec(record: dict[str, Any]) -> Spec:
-    """Return two planes of raw H side by side: as it is, and cut to one number of items."""
-    size = record["size"]["matched_items"]
-    cuts = record["size"]["matched"]
-    whole = [_row(e, e["harmony"]["raw"], intervals=False) for e in record["benchmarks"]]
-    cut = [_row(e, cuts[e["benchmark"]]["raw"], intervals=False) for e in record["benchmarks"]]
-    limits = _limits([*whole, *cut])
-    panels = [
-        _panel(whole, 320, 320, "mean of raw H over models", limits, "all items"),
-        _panel(cut, 320, 320, "mean of raw H over models", limits, f"{size} items of each"),
+    names = _names_of(record, size)
+    rows = [
+        _row(e, e["harmony"][which], name)
+        for e, name in zip(record["benchmarks"], names, strict=True)
     ]
-    return framed({"hconcat": panels, "spacing": 24})
+    kind = "noise-adjusted H" if which == "adjusted" else "raw H"
+    width = size.width - (_AXIS if size.is_narrow else _AXIS + _LEGEND) * size.font
+    height = width * (0.85 if size.is_narrow else 0.72)
+    title = f"mean of {kind} over models"
+    return framed(_panel(rows, round(width), round(height), title, size, legend=True), size)
 
 
-def _row(entry: dict[str, Any], numbers: dict[str, Any], *, intervals: bool = True) -> Spec:
+def matched_spec(record: dict[str, Any], size: Size = SCREEN) -> Spec:
+    """Return two planes of raw H: as it is, and cut to one number of items."""
+    items = record["size"]["matched_items"]
+    cuts = record["size"]["matched"]
+    pairs = list(zip(record["benchmarks"], _names_of(record, size), strict=True))
+    whole = [_row(e, e["harmony"]["raw"], name, intervals=False) for e, name in pairs]
+    cut = [_row(e, cuts[e["benchmark"]]["raw"], name, intervals=False) for e, name in pairs]
+    limits = _limits([*whole, *cut])
+    across = 1 if size.is_narrow else 2
+    side = round((size.width - 24 * (across - 1)) / across - (_AXIS + 0.5) * size.font)
+    title = "mean of raw H over models"
+    panels = [
+        _panel(whole, side, side, title, size, limits, "all items"),
+        _panel(cut, side, side, title, size, limits, f"{items} items of each"),
+    ]
+    return framed({"hconcat" if across == 2 else "vconcat": panels, "spacing": 24}, size)
+
+
+def _names_of(record: dict[str, Any], size: Size) -> list[str]:
+    """Return the benchmarks' names, cut to fit beside points."""
+    names = [e["benchmark"] for e in record["benchmarks"]]
+    return cut_names(names, _LONGEST * size.font, measure=lambda text: text_width(text, size.font))
+
+
+def _row(
+    entry: dict[str, Any], numbers: dict[str, Any], name: str, *, intervals: bool = True
+) -> Spec:
     variance = numbers["variance"] or 0.0
     row: Spec = {
         "benchmark": shown(entry["benchmark"], 80),
-        "label": shown(entry["benchmark"], _LONGEST),
+        "label": name,
         "mean": numbers["mean"],
         "sd": math.sqrt(variance),
         "items": entry["n_items"],
@@ -97,13 +124,14 @@ def _panel(
     width: int,
     height: int,
     title: str,
+    size: Size,
     limits: tuple[float, float] | None = None,
     heading: str = "",
     *,
     legend: bool = False,
 ) -> Spec:
     left, top = limits or _limits(rows)
-    rows = _labelled(rows, width, height, left, top)
+    rows = _labelled(rows, width, height, left, top, size.font)
     x = _axis("mean", title, [left, 1 + _MARGIN * (1 - left)])
     y = _axis("sd", "standard deviation of H over models", [-_MARGIN * top, top])
     spec: Spec = {
@@ -111,9 +139,9 @@ def _panel(
         "height": height,
         "data": {"values": rows},
         "layer": [
-            *_corners(x, y, short=width < 400),
+            *_corners(x, y, size, short=width < 400),
             *_bars(x, y),
-            _points(x, y, rows, legend=legend),
+            _points(x, y, rows, size, legend=legend),
             *_names(x, y),
         ],
     }
@@ -135,7 +163,9 @@ def _axis(field: str, title: str, domain: list[float]) -> Spec:
     }
 
 
-def _labelled(rows: list[Spec], width: int, height: int, left: float, top: float) -> list[Spec]:
+def _labelled(
+    rows: list[Spec], width: int, height: int, left: float, top: float, font: float
+) -> list[Spec]:
     """Return the rows with the place of each label, in the units of the axes."""
     wide, tall = (1 - left) * (1 + _MARGIN), top * (1 + _MARGIN)
 
@@ -153,6 +183,7 @@ def _labelled(rows: list[Spec], width: int, height: int, left: float, top: float
         width,
         height,
         lines=lines,
+        font=font,
     )
     out = []
     for r, place in zip(rows, places, strict=True):
@@ -166,10 +197,11 @@ def _labelled(rows: list[Spec], width: int, height: int, left: float, top: float
     return sorted(out, key=lambda r: -r["items"])
 
 
-def _corners(x: Spec, y: Spec, *, short: bool) -> list[Spec]:
+def _corners(x: Spec, y: Spec, size: Size, *, short: bool) -> list[Spec]:
     """Return what two of the corners mean, in words outside the plot area."""
     (left, right), (bottom, top) = x["scale"]["domain"], y["scale"]["domain"]
-    place = {"left": (left, top, "left", -8), "right": (right, bottom, "right", 50)}
+    below = 4.5 * size.font  # under the ticks and the title of the axis
+    place = {"left": (left, top, "left", -8), "right": (right, bottom, "right", below)}
     out = []
     for side, words, fewer in _CORNERS:
         at, level, align, dy = place[side]
@@ -203,11 +235,13 @@ def _bars(x: Spec, y: Spec) -> list[Spec]:
     ]
 
 
-def _points(x: Spec, y: Spec, rows: list[Spec], *, legend: bool) -> Spec:
+def _points(x: Spec, y: Spec, rows: list[Spec], size: Size, *, legend: bool) -> Spec:
     there = [name for name in _VERDICTS if any(r["verdict"] == name for r in rows)]
     colours, shapes = zip(*(_VERDICTS[name] for name in there), strict=True)
     verdict = {"field": "verdict", "type": "nominal", "title": "verdict"}
-    shown_legend = {} if legend else {"legend": None}
+    low = {"orient": "bottom", "direction": "vertical", "columns": 1} if size.is_narrow else {}
+    shown_legend: Spec = {"legend": low} if legend else {"legend": None}
+    items = {**low, "values": _sizes(rows), "symbolType": "circle"}
     return {
         "mark": {"type": "point", "filled": True, "opacity": 1, "stroke": "white"},
         "encoding": {
@@ -218,7 +252,7 @@ def _points(x: Spec, y: Spec, rows: list[Spec], *, legend: bool) -> Spec:
             "size": {
                 "field": "items", "type": "quantitative", "title": "items",
                 "scale": {"type": "sqrt", "range": [90, 380], "zero": False},
-                **(shown_legend or {"legend": {"values": _sizes(rows), "symbolType": "circle"}}),
+                "legend": items if legend else None,
             },
             "tooltip": [
                 {"field": "benchmark", "type": "nominal"},
@@ -245,7 +279,7 @@ def _names(x: Spec, y: Spec) -> list[Spec]:
         "encoding": {"x": x, "x2": {"field": "ex"}, "y": y, "y2": {"field": "ey"}},
     }
     text = {
-        "mark": {"type": "text", "color": "#1b1b1b"},
+        "mark": {"type": "text", "color": INK},
         "encoding": {**at, "text": {"field": "label", "type": "nominal"}},
     }
     return [leaders, text]

@@ -113,7 +113,7 @@ def _blocks(
         for j in range(k)
     ]  # fmt: skip
     across = {"domain": [0, rows.height], "nice": False, "zero": False}
-    legend: Spec = {"gradientOpacity": 1, "format": ".2f", "tickCount": 5}
+    legend: Spec = {"gradientOpacity": 1, "format": ".2f", "tickCount": 3 if size.is_narrow else 5}
     if size.is_narrow:
         legend |= {"orient": "bottom", "gradientLength": rows.width, "direction": "horizontal"}
     tooltip = [

@@ -6,6 +6,7 @@ from typing import Any
 
 from benchharmony.metric import BANDWIDTH
 from benchharmony.plots.measure import text_width
+from benchharmony.plots.naming import subdomain_names
 from benchharmony.plots.rows import Rows, rows_of
 from benchharmony.plots.style import COLOURS, GREY, INK, SCREEN, Size, framed
 from benchharmony.report.shown import shown
@@ -46,7 +47,8 @@ def subdomain_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     order = _best_first(entry)
     beside = text_width("0.00 (0000)", size.font) + 6
     weights = [s["weight"] for _, s in order]
-    rows = rows_of([s["label"] for _, s in order], weights, size, beside=beside)
+    names = subdomain_names(entry)
+    rows = rows_of([names[i] for i, _ in order], weights, size, beside=beside)
     mean, b = entry["score"]["mean"], entry["harmony"].get("bandwidth") or BANDWIDTH
     values = [
         {
@@ -66,7 +68,7 @@ def subdomain_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
                 _bars(rows, x, values, size),
                 *_band(mean, b, x, size),
                 *rows.layers(),
-                _figures(rows),
+                *_figures(rows, beside),
                 *_intervals(rows, x),
                 _mean_line(mean, x),
             ],
@@ -84,7 +86,8 @@ def masses_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     if not entry["subdomains"]:
         return None
     order = _best_first(entry)
-    rows = rows_of([s["label"] for _, s in order], None, size)
+    names = subdomain_names(entry)
+    rows = rows_of([names[i] for i, _ in order], None, size)
     values = [{**_facts(i, s), **rows.fields(place)} for place, (i, s) in enumerate(order)]
     top = max(max(s["mass"], s["weight"]) for s in entry["subdomains"])
     x: Spec = {
@@ -95,7 +98,8 @@ def masses_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     pad = (rows.bottom[0] - rows.top[0]) * 0.15
     for value in values:
         value |= {"upper": value["top"] + pad, "lower": value["bottom"] - pad}
-    words = "bars: mass; ticks: share of items; dashed: even"
+    share = "share" if size.is_narrow else "share of items"
+    words = f"bars: mass; ticks: {share}; dashed: even"
     return framed(
         {
             "title": _title(entry, "what each subdomain weighs in H"),
@@ -170,7 +174,10 @@ def _score_axis(entry: dict[str, Any], size: Size) -> Spec:
     return {
         "type": "quantitative", "title": f"score ({shown(entry['score']['name'], 30)})",
         "scale": {"domain": [0, 1], "nice": False},
-        "axis": {"tickCount": 5, "format": ".1f", "grid": not size.is_narrow},
+        "axis": {
+            "values": [0, 0.5, 1] if size.is_narrow else [0, 0.2, 0.4, 0.6, 0.8, 1],
+            "format": ".1f", "grid": not size.is_narrow,
+        },
     }  # fmt: skip
 
 
@@ -216,15 +223,23 @@ def _bars(rows: Rows, x: Spec, values: list[dict[str, Any]], size: Size) -> Spec
     }  # fmt: skip
 
 
-def _figures(rows: Rows) -> Spec:
-    """Return score and number of items at the right edge."""
-    return {
-        "mark": {"type": "text", "align": "left", "baseline": "middle", "color": INK},
-        "encoding": {
-            "x": {"value": rows.width + 6}, "y": rows.y("at"),
-            "text": {"field": "figures", "type": "nominal"},
+def _figures(rows: Rows, beside: float) -> list[Spec]:
+    """Return score and number of items at the right edge, with what they are above."""
+    head = {"type": "text", "align": "right", "baseline": "bottom", "color": GREY}
+    return [
+        {
+            "mark": {"type": "text", "align": "left", "baseline": "middle", "color": INK},
+            "encoding": {
+                "x": {"value": rows.width + 6}, "y": rows.y("at"),
+                "text": {"field": "figures", "type": "nominal"},
+            },
         },
-    }  # fmt: skip
+        {
+            "data": {"values": [{}]},
+            "mark": {**head, "text": "score (items)"},
+            "encoding": {"x": {"value": rows.width + beside}, "y": {"value": -_ABOVE}},
+        },
+    ]  # fmt: skip
 
 
 def _intervals(rows: Rows, x: Spec) -> list[Spec]:

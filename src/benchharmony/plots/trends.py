@@ -7,22 +7,24 @@ from typing import Any
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.landscape.growth import size_words
-from benchharmony.plots.style import COLOURS, SHAPES, cycle, framed
+from benchharmony.plots.style import COLOURS, SCREEN, SHAPES, Size, cycle, framed
 from benchharmony.report.shown import shown
 
 Spec = dict[str, Any]
 
 #: Panels of a row: the number's name in the record and its title.
 _PANELS = (("adjusted", "noise-adjusted H"), ("score", "score"))
-_WIDTH, _HEIGHT = 265, 210
+_HIGHEST = 210
+#: Room for each panel's axis and for the legend at the right, in px for a px of font.
+_AXIS, _LEGEND = 5.0, 12.5
 #: Half-width of the bars in standard deviations of the item noise.
 _BAR = 1.96
 #: Families are drawn this far apart on the logarithmic axis, so that equal sizes do not cover.
 _ASIDE = 0.018
 
 
-def trends_spec(record: dict[str, Any], over: str = "parameters") -> Spec:
-    """Return a row per benchmark: H on the left, the score on the right.
+def trends_spec(record: dict[str, Any], over: str = "parameters", size: Size = SCREEN) -> Spec:
+    """Return a row per benchmark: H on the left, the score on the right (below in one column).
 
     Bars are the item noise of one model (95 %), lines the fitted ones of families with 3 sizes;
     other families' points are joined by a thin dotted line.
@@ -39,13 +41,11 @@ def trends_spec(record: dict[str, Any], over: str = "parameters") -> Spec:
     panels = []
     for entry in entries:
         rows = _rows(record, entry, over)
-        panels.append(
-            {
-                "title": shown(entry["benchmark"], 60),
-                "hconcat": [_panel(rows, entry, key, title, over, names) for key, title in _PANELS],
-            }
-        )
-    return framed({"vconcat": panels, "resolve": {"legend": {"color": "shared"}}})
+        pair = [_panel(rows, entry, key, title, over, names, size) for key, title in _PANELS]
+        limit = 36 if size.is_narrow else 60
+        way = "vconcat" if size.is_narrow else "hconcat"
+        panels.append({"title": shown(entry["benchmark"], limit), way: pair})
+    return framed({"vconcat": panels, "resolve": {"legend": {"color": "shared"}}}, size)
 
 
 def _rows(record: dict[str, Any], entry: dict[str, Any], over: str) -> list[Spec]:
@@ -102,7 +102,13 @@ def _lines(rows: list[Spec], entry: dict[str, Any], key: str) -> list[Spec]:
 
 
 def _panel(
-    rows: list[Spec], entry: dict[str, Any], key: str, title: str, over: str, names: list[str]
+    rows: list[Spec],
+    entry: dict[str, Any],
+    key: str,
+    title: str,
+    over: str,
+    names: list[str],
+    size: Size,
 ) -> Spec:
     shown_names = [shown(n, 30) for n in names]
     unfitted = {shown(f["family"], 30) for f in entry[key]["families"] if f["slope"] is None}
@@ -120,7 +126,9 @@ def _panel(
     colour = {
         "field": "family", "type": "nominal", "title": "family", "sort": shown_names,
         "scale": {"domain": shown_names, "range": cycle(COLOURS, len(names))},
-        "legend": {"symbolOpacity": 1},
+        "legend": {
+            "symbolOpacity": 1, **({"orient": "bottom", "columns": 2} if size.is_narrow else {}),
+        },
     }  # fmt: skip
     shape = {**colour, "scale": {"domain": shown_names, "range": cycle(SHAPES, len(names))}}
     bars = {
@@ -150,9 +158,12 @@ def _panel(
         "mark": {"type": "line", "strokeDash": [2, 3], "strokeWidth": 1},
         "encoding": {"x": aside, "y": {**y, "field": key}, "color": colour},
     }
+    width = size.width - _AXIS * size.font
+    if not size.is_narrow:
+        width = (size.width - (2 * _AXIS + _LEGEND) * size.font) / 2
     return {
-        "width": _WIDTH,
-        "height": _HEIGHT,
+        "width": round(width),
+        "height": round(min(width * 0.8, _HIGHEST)),
         "data": {"values": rows},
         "layer": [joined, fitted, bars, points],
     }

@@ -11,7 +11,7 @@ from typing import Any
 from benchharmony.errors import BenchharmonyError, InputError
 from benchharmony.readers.source import SourceFile, decode
 from benchharmony.rebalancing.result import Rebalance
-from benchharmony.writing import write_whole
+from benchharmony.writing import file_stem, write_whole
 
 #: Fields that may hold an item's id in a benchmark file, most trusted first.
 ID_FIELDS = ("id", "item_id", "question_id", "doc_id")
@@ -184,8 +184,7 @@ def _id(record: Mapping[str, Any]) -> str | None:
 
 def file_name(name: str) -> str:
     """Return a file name for a benchmark's name, whatever a log put into it."""
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:80].strip("._-")
-    return plain or "benchmark"
+    return file_stem(name, otherwise="benchmark")
 
 
 def _lines(records: Iterable[dict[str, Any]]) -> bytes:

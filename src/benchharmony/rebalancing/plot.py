@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from benchharmony.errors import BenchharmonyError
+from benchharmony.plots.style import SCREEN, Size, framed
+from benchharmony.report.names import counted, cut_names
 from benchharmony.report.shown import shown
-from benchharmony.writing import write_whole
+from benchharmony.writing import file_stem, write_whole
 
 #: Rows of the chart, with their titles.
 _QUANTITIES = {"score": "score", "harmony": "HARMONY", "size_evenness": "size evenness"}
+#: Width of a panel beside others, and room for axis and names around a lone one, in px for a px
+#: of font.
+_WIDTH, _AROUND = 260, 7.0
 _PRUNED, _RANDOM, _WITHIN = "pruned", "at random", "at random within subdomains"
 #: Dark enough on white to be told apart, in print and by the colour-blind.
 _COLOURS = {_PRUNED: "#1b1b1b", _RANDOM: "#e69f00", _WITHIN: "#0072b2"}
@@ -26,47 +31,59 @@ def chart(document: dict[str, Any]) -> dict[str, Any]:
     panels = [_panel(e) for e in document["benchmarks"] if e["n_items"] and _has_curve(e)]
     if not panels:
         raise BenchharmonyError("nothing to plot: no benchmark has a curve")
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "background": "white",
-        "vconcat": panels,
-    }
+    return framed({"vconcat": panels})
+
+
+def curve_specs(document: dict[str, Any], size: Size = SCREEN) -> dict[str, dict[str, Any]]:
+    """Return the curves of each benchmark and model apart, by file stem.
+
+    Raises
+    ------
+    BenchharmonyError
+        When no benchmark has a curve.
+    """
+    out: dict[str, dict[str, Any]] = {}
+    for entry in document["benchmarks"]:
+        if not entry["n_items"]:
+            continue
+        for model in entry["models"]:
+            if len(model["curve"]) < 2:
+                continue
+            stem = f"curve-{file_stem(entry['benchmark'], model['model'])}"
+            stem = stem if stem not in out else f"{stem}-{len(out) + 1}"
+            out[stem] = framed(_panel({**entry, "models": [model]}, size), size)
+    if not out:
+        raise BenchharmonyError("nothing to plot: no benchmark has a curve")
+    return out
 
 
 def write_plot(document: dict[str, Any], path: str | Path) -> None:
-    """Write the chart as ``.svg``, ``.png`` or its specification as ``.json``.
+    """Write the chart as ``.svg``, ``.png`` or ``.pdf``, or its specification as ``.json``.
 
     Raises
     ------
     BenchharmonyError
         For another ending, or where vl-convert is not installed.
     """
+    from benchharmony.plots.files import save
+
     target = Path(path)
     ending = target.suffix.lower()
     spec = chart(document)
     if ending == ".json":
         write_whole(target, json.dumps(spec, indent=1, allow_nan=False).encode())
         return
-    if ending not in (".svg", ".png"):
-        raise BenchharmonyError(f"{target}: plots are written as .svg, .png or .json")
-    try:
-        import vl_convert
-    except ImportError:
-        raise BenchharmonyError(
-            f"{target}: this needs the extra plots: pip install 'benchharmony[plots]' "
-            "(a .json specification does not)"
-        ) from None
-    if ending == ".svg":
-        write_whole(target, vl_convert.vegalite_to_svg(spec).encode())
-    else:
-        write_whole(target, vl_convert.vegalite_to_png(spec, scale=2))
+    if ending not in (".svg", ".png", ".pdf"):
+        raise BenchharmonyError(f"{target}: plots are written as .svg, .png, .pdf or .json")
+    save(spec, target)
 
 
 def _has_curve(entry: dict[str, Any]) -> bool:
     return any(len(m["curve"]) > 1 for m in entry["models"])
 
 
-def _panel(entry: dict[str, Any]) -> dict[str, Any]:
+def _panel(entry: dict[str, Any], size: Size | None = None) -> dict[str, Any]:
+    width = _WIDTH if size is None else round(size.width - _AROUND * size.font)
     x = {
         "field": "fraction", "type": "quantitative", "title": "items removed",
         "axis": {"format": "%"},
@@ -104,7 +121,7 @@ def _panel(entry: dict[str, Any]) -> dict[str, Any]:
             "column": {"field": "model", "title": None, "sort": None},
         },
         "spec": {
-            "width": 260, "height": 150,
+            "width": width, "height": 110 if size and size.is_narrow else 150,
             "layer": [
                 band("random_low", "random_high", _RANDOM),
                 band("within_low", "within_high", _WITHIN),
@@ -116,9 +133,10 @@ def _panel(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _values(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    names = counted(cut_names([m["model"] for m in entry["models"]], 40))
     return [
         {
-            "model": shown(model["model"], 40),
+            "model": whose,
             "quantity": title,
             "fraction": point["fraction"],
             "value": point["values"][name],
@@ -127,7 +145,7 @@ def _values(entry: dict[str, Any]) -> list[dict[str, Any]]:
             "within_low": point["within"][name]["low"],
             "within_high": point["within"][name]["high"],
         }
-        for model in entry["models"]
+        for model, whose in zip(entry["models"], names, strict=True)
         for point in model["curve"]
         for name, title in _QUANTITIES.items()
     ]

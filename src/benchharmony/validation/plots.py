@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchharmony.plots import save
-from benchharmony.plots.style import COLOURS, FAINT, framed
+from benchharmony.plots import save_for_print
+from benchharmony.plots.style import COLOURS, FAINT, SCREEN, Size, framed
 from benchharmony.report.shown import shown
+from benchharmony.writing import file_stem
 
 Spec = dict[str, Any]
 
+#: Cells smaller than this have no numbers, in px for a px of font.
+_NUMBERED = 2.3
 
-def specs_of(record: dict[str, Any]) -> dict[str, Spec]:
+
+def specs_of(record: dict[str, Any], size: Size = SCREEN) -> dict[str, Spec]:
     """Return every plot of a record by file stem, as Vega-Lite specifications."""
     out: dict[str, Spec] = {}
     for i, case in enumerate(record["cases"], start=1):
-        stem = re.sub(r"[^\w.-]+", "_", f"{i}-{case['benchmark']}-{case['model']}")[:80]
+        stem = f"{i}-{file_stem(case['benchmark'], case['model'])}"
         if case.get("recovery"):
-            out[f"recovery-{stem}"] = scatter_spec(case)
+            out[f"recovery-{stem}"] = scatter_spec(case, size)
         if case.get("sensitivity"):
-            out[f"sensitivity-{stem}"] = heat_map_spec(case)
+            out[f"sensitivity-{stem}"] = heat_map_spec(case, size)
     return out
 
 
-def scatter_spec(case: dict[str, Any]) -> Spec:
+def scatter_spec(case: dict[str, Any], size: Size = SCREEN) -> Spec:
     """Return H under the induced partition against H under the declared one, k as declared.
 
     One panel for each positions and kind of scores; the line is equality.
@@ -42,6 +46,7 @@ def scatter_spec(case: dict[str, Any]) -> Spec:
     ]  # fmt: skip
     axis = {"type": "quantitative", "scale": {"domain": [0, 1]}}
     names = ["induced", "shuffled membership"]
+    legend_at = {"orient": "bottom"} if size.is_narrow else {}
     points = {
         "mark": {"type": "point", "size": 22, "filled": True, "opacity": 0.7},
         "encoding": {
@@ -49,11 +54,11 @@ def scatter_spec(case: dict[str, Any]) -> Spec:
             "y": {"field": "H", "title": "H, induced partition", **axis},
             "color": {
                 "field": "partition", "type": "nominal", "sort": names, "title": None,
-                "scale": {"domain": names, "range": [COLOURS[0], FAINT]},
+                "scale": {"domain": names, "range": [COLOURS[0], FAINT]}, "legend": legend_at,
             },
             "shape": {
                 "field": "partition", "type": "nominal", "sort": names, "title": None,
-                "scale": {"domain": names, "range": ["circle", "square"]},
+                "scale": {"domain": names, "range": ["circle", "square"]}, "legend": legend_at,
             },
         },
     }  # fmt: skip
@@ -64,18 +69,22 @@ def scatter_spec(case: dict[str, Any]) -> Spec:
             "x2": {"datum": 1}, "y2": {"datum": 1},
         },
     }  # fmt: skip
+    columns = 1 if size.is_narrow else 2
+    legend = 0.0 if size.is_narrow else 13 * size.font
+    side = round((size.width - legend) / columns - 4.5 * size.font)
     return framed(
         {
             "title": f"{_name(case)}: H recovered over sub-benchmarks",
             "data": {"values": values},
             "facet": {"field": "panel", "type": "nominal", "title": None},
-            "columns": 2,
-            "spec": {"width": 250, "height": 250, "layer": [points, line]},
-        }
+            "columns": columns,
+            "spec": {"width": side, "height": side, "layer": [points, line]},
+        },
+        size,
     )
 
 
-def heat_map_spec(case: dict[str, Any]) -> Spec:
+def heat_map_spec(case: dict[str, Any], size: Size = SCREEN) -> Spec:
     """Return H over tau and k as a heat map with numbers."""
     grid = case["sensitivity"]["heat_map"]
     values = [
@@ -95,11 +104,18 @@ def heat_map_spec(case: dict[str, Any]) -> Spec:
             "condition": {"test": "datum.H > 0.6", "value": "#1b1b1b"}, "value": "white",
         },
     }  # fmt: skip
+    room = (7.0 if size.is_narrow else 15.0) * size.font
+    cell = min((size.width - room) / len(ks), 42)
+    if size.is_narrow:
+        colour["legend"] = {"orient": "bottom"}
+    cells: list[Spec] = [{"mark": {"type": "rect"}, "encoding": {"color": colour}}]
+    if cell >= _NUMBERED * size.font:
+        cells.append({"mark": {"type": "text", "fontSize": size.font - 1}, "encoding": number})
     return framed(
         {
             "title": f"{_name(case)}: H over tau and k ({shown(grid['positions'], 20)})",
-            "width": 42 * len(ks),
-            "height": 34 * len(taus),
+            "width": cell * len(ks),
+            "height": min(cell, 34) * len(taus),
             "data": {"values": values},
             "encoding": {
                 "x": {"field": "k", "type": "nominal", "sort": ks, "axis": {"labelAngle": 0}},
@@ -108,27 +124,23 @@ def heat_map_spec(case: dict[str, Any]) -> Spec:
                     "title": "tau / median rule",
                 },
             },
-            "layer": [
-                {"mark": {"type": "rect"}, "encoding": {"color": colour}},
-                {"mark": {"type": "text"}, "encoding": number},
-            ],
-        }
+            "layer": cells,
+        },
+        size,
     )  # fmt: skip
 
 
-def save_plots(record: dict[str, Any], folder: str | Path) -> list[Path]:
-    """Write every plot of a record as SVG and PNG; return the files.
+def save_plots(
+    record: dict[str, Any], folder: str | Path, told: Callable[[str], None] | None = None
+) -> list[Path]:
+    """Write every plot of a record in both sizes of print; return the files.
 
     Raises
     ------
     BenchharmonyError
         When the extra for plots is not installed or a file cannot be written.
     """
-    return [
-        save(spec, Path(folder) / f"{stem}{ending}")
-        for stem, spec in specs_of(record).items()
-        for ending in (".svg", ".png")
-    ]
+    return save_for_print(lambda size: specs_of(record, size), folder, told)
 
 
 def _name(case: dict[str, Any]) -> str:

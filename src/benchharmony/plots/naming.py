@@ -1,0 +1,23 @@
+"""What plots call the subdomains: their labels, with keywords where a label is only a number."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+#: Labels of induced subdomains, which say nothing by themselves.
+_NUMBER = re.compile(r"S\d+")
+#: Keywords behind such a label.
+_WORDS = 3
+
+
+def subdomain_names(entry: dict[str, Any]) -> list[str]:
+    """Return a name for each subdomain of an evaluation, in the record's order."""
+    return [_name(s) for s in entry["subdomains"]]
+
+
+def _name(subdomain: dict[str, Any]) -> str:
+    label, words = str(subdomain["label"]), subdomain["keywords"]
+    if words and _NUMBER.fullmatch(label):
+        return f"{label} {', '.join(words[:_WORDS])}"
+    return label
