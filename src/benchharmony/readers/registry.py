@@ -32,6 +32,7 @@ _MODULES = (
     "inverse_scaling",
     "every_eval_ever",
     "inspect_ai",
+    "zeroeval",
     "tables",
 )
 
