@@ -1,0 +1,107 @@
+"""What ``benchharmony report`` writes for other tools, as flags."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from benchharmony.errors import BenchharmonyError
+from benchharmony.terminal import say
+
+if TYPE_CHECKING:
+    from benchharmony.report import Report
+
+
+def add_exports(parser: argparse.ArgumentParser) -> None:
+    """Add the flags; each names what it writes and may be given beside any ``--format``."""
+    group = parser.add_argument_group("exports")
+    add = group.add_argument
+    add(
+        "--per-item", metavar="FILE",
+        help="item id, subdomain and score of every item, as .csv or .parquet",
+    )  # fmt: skip
+    add(
+        "--model-card", metavar="FILE",
+        help="model-index of a Hugging Face model card, as YAML; a folder for several models",
+    )  # fmt: skip
+    add(
+        "--annotate", nargs=2, metavar=("RESULTS", "NEW"),
+        help="copy a results file of lm-eval to a new file with H under each task",
+    )  # fmt: skip
+    add("--overwrite", action="store_true", help="let --annotate replace the new file")
+    add("--junit", metavar="FILE", help="--fail-under as JUnit XML, a test per evaluation")
+    add(
+        "--step-summary", action="store_true",
+        help="add a summary to the step of GitHub Actions that this runs in",
+    )  # fmt: skip
+
+
+def check_exports(args: argparse.Namespace) -> None:
+    """Refuse what could not be written, before anything is read or computed.
+
+    Raises
+    ------
+    BenchharmonyError
+        For a file of items of unknown kind, a copy that would replace a file, a JUnit file
+        without a bar, or a step summary outside GitHub Actions.
+    """
+    if args.per_item:
+        from benchharmony.exports.tables import check_ending
+
+        check_ending(args.per_item)
+    if args.annotate:
+        from benchharmony.exports.lm_eval_results import check_new
+
+        check_new(*args.annotate, overwrite=args.overwrite)
+    if args.junit and args.fail_under is None:
+        raise BenchharmonyError("--junit turns --fail-under H into tests; give that bar as well")
+    if args.step_summary:
+        from benchharmony.exports.step_summary import summary_file
+
+        summary_file()
+
+
+def write_exports(made: Report, args: argparse.Namespace) -> None:
+    """Write what was asked for, and say where.
+
+    Raises
+    ------
+    BenchharmonyError
+        When something cannot be written.
+    """
+    written: list[object] = []
+    if args.per_item:
+        from benchharmony.exports.tables import write_items
+
+        write_items(made, args.per_item)
+        written.append(args.per_item)
+    if args.model_card:
+        from benchharmony.exports.model_card import write_model_cards
+
+        written += write_model_cards(made.record, args.model_card)
+    if args.annotate:
+        written.append(_annotate(made, args))
+    if args.junit:
+        from benchharmony.exports.junit import junit
+        from benchharmony.writing import write_whole
+
+        write_whole(args.junit, junit(made.record, args.fail_under))
+        written.append(args.junit)
+    if args.step_summary:
+        from benchharmony.exports.step_summary import write_step_summary
+
+        write_step_summary(made.record, args.fail_under)
+    if not args.quiet:
+        for path in written:
+            say(f"written: {path}")
+
+
+def _annotate(made: Report, args: argparse.Namespace) -> str:
+    from benchharmony.exports.lm_eval_results import write_annotated
+
+    results, new = args.annotate
+    done = write_annotated(made.record, results, new, overwrite=args.overwrite)
+    if not args.quiet:
+        for note in done.notes:
+            say(note)
+    return str(new)
