@@ -44,6 +44,20 @@ class Landscape:
 
         return render(self.record, format)
 
+    def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str | None:
+        """Write the page to a file, or return it where no file is given.
+
+        Parameters
+        ----------
+        path : path, optional
+            One self-contained HTML file: no network, scripts and styles inside.
+        command : str, optional
+            What made the landscape, for its reader.
+        """
+        from benchharmony.page import landscape_page, write_page
+
+        return write_page(landscape_page(self, command=command), path)
+
     def to_frame(self) -> Any:
         """Return a pandas frame with one row per benchmark (pandas must be installed)."""
         from benchharmony.landscape.views import benchmark_rows

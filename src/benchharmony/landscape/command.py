@@ -40,13 +40,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
     out.add_argument("--format", default="text", choices=("text", "json", "csv", "md"))
     out.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    out.add_argument("--html", metavar="FILE", help="write a page to send on: one HTML file")
 
 
 def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: Settings) -> int:
     """Compute and write the landscape; return the exit code."""
+    from benchharmony.commands.work import tell_kept, work_of
     from benchharmony.landscape import landscape
     from benchharmony.terminal import Progress
 
+    work = work_of(args)
     kept = _without(evaluations, args.exclude)
     with Progress(args.quiet) as progress:
         progress.expect(len(kept), "analysing")
@@ -56,10 +59,15 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
             models=args.models,
             keep=args.keep,
             matched_items=args.match_items,
-            jobs=args.jobs,
             progress=progress.step,
+            **work,
         )
+    tell_kept(work["cache"], args.quiet)
     _write(made, args)
+    if args.html:
+        from benchharmony.page import landscape_page, save_page
+
+        save_page(args, lambda command: landscape_page(made, command=command))
     if args.plots:
         _plot(made, Path(args.plots), args.quiet)
     return 0

@@ -21,6 +21,7 @@ from benchharmony.landscape.draws import (
     resampled,
 )
 from benchharmony.landscape.growth import growth
+from benchharmony.landscape.parts import shared_subdomains
 from benchharmony.landscape.plane import leave_out, moments
 from benchharmony.landscape.sizes import common_size, correlations, matched
 from benchharmony.landscape.words import CORNERS, membership_warnings, verdict
@@ -255,6 +256,7 @@ def _benchmark(
         "score": over["score"],
         "harmony": {"raw": over["raw"], "adjusted": over["adjusted"]},
         "agreement": over["agreement"],
+        "subdomains": shared_subdomains(group),
         "leave_one_model_out": _bands(observed, noise, list(names)),
         "leave_one_family_out": _bands(observed, noise, list(families)) if several else None,
         "verdict": verdict(agreements, over["agreement"], _artefact(group, found)),

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
+    from benchharmony.landscape import Landscape
     from benchharmony.report import Report
 
 __all__ = [
-    "report_page", "save_page", "write_page",
+    "landscape_page", "report_page", "save_page", "write_page",
 ]  # fmt: skip
 
 
@@ -25,6 +26,13 @@ def report_page(report: Report, *, command: str | None = None) -> str:
     from benchharmony.page.report import page
 
     return page(report.record, report.splits, command)
+
+
+def landscape_page(landscape: Landscape, *, command: str | None = None) -> str:
+    """Return the page of a landscape."""
+    from benchharmony.page.landscape import page
+
+    return page(landscape.record, command)
 
 
 def save_page(args: argparse.Namespace, made: Callable[[str], str]) -> None:

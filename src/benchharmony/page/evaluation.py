@@ -203,11 +203,11 @@ def _pictures(
     from benchharmony.plots.evaluation import masses_spec, silhouette_spec, subdomain_spec
 
     name = f"{line(entry['model'], 60)} on {line(entry['benchmark'], 60)}"
-    bars = subdomain_spec(entry)
     return {
-        "bars": drawer.draw(
-            bars, f"Score of each subdomain, {name}; the table below has the numbers.",
-            links=_indices(bars), kind="subdomain",
+        "bars": drawer.both(
+            lambda size: subdomain_spec(entry, size),
+            f"Score of each subdomain, {name}; the table below has the numbers.",
+            links=_indices(subdomain_spec(entry)), kind="subdomain",
         ),
         "masses": drawer.draw(
             masses_spec(entry), f"Mass of each subdomain in H beside its share, {name}."

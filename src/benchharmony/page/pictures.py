@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
@@ -16,8 +16,12 @@ from xml.etree import ElementTree
 from markupsafe import Markup, escape
 
 from benchharmony.page.safe import line
+from benchharmony.plots.style import SCREEN, Size
 
 Spec = dict[str, Any]
+
+#: A picture for a narrow screen.
+PHONE = Size(350, 11.0)
 
 #: What to do where pictures cannot be drawn.
 HOW = "pip install 'benchharmony[plots]'"
@@ -119,6 +123,22 @@ class Drawer:
             return self._pixels(spec, words)
         svg = self._convert.vegalite_to_svg(spec)
         return Picture(_rebuilt(svg, words, f"p{self._count}", links, kind, themed), not themed)
+
+    def both(
+        self,
+        spec: Callable[[Size], Spec | None],
+        words: str,
+        *,
+        links: Sequence[int] | None = None,
+        kind: str = "",
+    ) -> Picture | None:
+        """Return a picture that is drawn twice, for wide and for narrow screens."""
+        wide = self.draw(spec(SCREEN), words, links=links, kind=kind)
+        narrow = self.draw(spec(PHONE), words, links=links, kind=kind)
+        if wide is None or narrow is None:
+            return wide
+        both = Markup('<div class="on-wide">{}</div><div class="on-narrow">{}</div>')
+        return Picture(both.format(wide.markup, narrow.markup))
 
     def _pixels(self, spec: Spec, words: str) -> Picture:
         data = base64.b64encode(self._convert.vegalite_to_png(spec, scale=1.5)).decode()

@@ -12,6 +12,7 @@ from benchharmony.page.pictures import Drawer
 from benchharmony.page.safe import line
 from benchharmony.page.settings import settings_rows
 from benchharmony.page.shell import render
+from benchharmony.page.short import in_short
 from benchharmony.page.words import (
     GLOSSARY,
     LIMITS,
@@ -27,8 +28,6 @@ from benchharmony.splits import Split
 
 #: So many evaluations are open when the page opens.
 _OPEN = 2
-#: Names under one answer at the top of the page.
-_NAMED = 4
 
 
 def page(record: dict[str, Any], splits: Sequence[Split], command: str | None) -> str:
@@ -59,7 +58,7 @@ def page(record: dict[str, Any], splits: Sequence[Split], command: str | None) -
         "title": _title(names),
         "version": record["version"],
         "lead": _lead(entries, names),
-        "short": _in_short(rows),
+        "short": in_short(rows),
         "rows": rows,
         "benchmarks": [line(n, 80) for n in names["benchmark"]],
         "models": [line(n, 80) for n in names["model"]],
@@ -137,25 +136,6 @@ def answer_of(entry: dict[str, Any]) -> Answer:
     if not entry["verdict"]:
         return NOT_JUDGED
     return OF_EVALUATION.get(entry["verdict"]["label"], NOT_JUDGED)
-
-
-def _in_short(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the answers from the worst on, each with the evaluations that have it."""
-    out = []
-    ranked = sorted(rows, key=lambda r: r["order"])
-    for answer in dict.fromkeys(r["answer"] for r in ranked):
-        those = [r for r in ranked if r["answer"] is answer]
-        out.append(
-            {
-                "answer": answer,
-                "count": len(those),
-                "of": len(rows),
-                "rows": those[:_NAMED],
-                "more": max(len(those) - _NAMED, 0),
-                "why": answer.key in ("no", "but", "unclear") and answer is not UNDEFINED,
-            }
-        )
-    return out
 
 
 def _answers_there(rows: Sequence[dict[str, Any]]) -> list[Answer]:

@@ -22,7 +22,9 @@ class Answer:
     short : str
         A word or three, for tables.
     heading : str
-        What stands above the evaluations that share it.
+        What stands above those that share it.
+    meaning : str
+        Why, in a sentence.
     rank : int
         Worst first.
     """
@@ -30,17 +32,58 @@ class Answer:
     key: str
     short: str
     heading: str
+    meaning: str
     rank: int
 
 
-YES = Answer("yes", "yes", "The average can be trusted", 5)
-BUT = Answer("but", "yes, but", "The average can be trusted, save for some subdomains", 4)
-NO = Answer("no", "no", "Do not trust the average: read the subdomains", 0)
-DEPENDS = Answer("no", "for some models", "Do not compare models by the average", 1)
-ARTEFACT = Answer("unclear", "artefact", "These subdomains are no topics: nothing is known", 2)
-UNCLEAR = Answer("unclear", "cannot tell", "Not shown to be trustworthy: cannot tell", 3)
-NOT_JUDGED = Answer("unclear", "not judged", "Not judged", 6)
-UNDEFINED = Answer("unclear", "undefined", "No HARMONY", 7)
+YES = Answer(
+    "yes",
+    "yes",
+    "You can trust the average",
+    "Its subdomains score near it, so it stands for the whole.",
+    5,
+)
+BUT = Answer(
+    "but",
+    "yes, but",
+    "You can trust the average, but not for every subdomain",
+    "Most subdomains score near it; those named clearly do not.",
+    4,
+)
+NO = Answer(
+    "no",
+    "no",
+    "Do not trust the average",
+    "Its subdomains score differently, by more than chance. Quote them, not the average alone.",
+    0,
+)
+DEPENDS = Answer(
+    "no",
+    "not for all models",
+    "Do not compare models by the average",
+    "It stands for the whole with some models and not with others.",
+    1,
+)
+ARTEFACT = Answer(
+    "unclear",
+    "artefact",
+    "The average was not tested: these subdomains are no topics",
+    "They restate how the model answers, so they say nothing about parts of the benchmark.",
+    2,
+)
+UNCLEAR = Answer(
+    "unclear",
+    "cannot tell",
+    "Do not rely on the average yet: nothing shows that it stands for the whole",
+    "There are too few items to say whether its subdomains score alike. Quote them beside it.",
+    3,
+)
+NOT_JUDGED = Answer(
+    "unclear", "not judged", "Not judged", "A verdict needs --bootstrap and --permutations.", 6
+)
+UNDEFINED = Answer(
+    "unclear", "undefined", "HARMONY is undefined", "The details below say why.", 7
+)  # fmt: skip
 
 #: By the label of a report's verdict.
 OF_EVALUATION = {
@@ -110,6 +153,30 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "The interval in which the true value lies with the confidence given in the settings.",
     ),
 )
+#: The same for a landscape.
+LANDSCAPE_GLOSSARY: tuple[tuple[str, str], ...] = (
+    ("score", "The average over all items that everyone quotes; here its mean over the models."),
+    (
+        "subdomain",
+        "A part of a benchmark: a topic that it declares, or items that models read alike.",
+    ),
+    (
+        "H, mean over models",
+        "HARMONY: how evenly a model's score is spread over the subdomains, from 0 to 1. Near 1 "
+        "the average stands for them. Adjusted: chance taken out.",
+    ),
+    (
+        "spread of H",
+        "Standard deviation of H over models, chance taken out. Where it is large, the average "
+        "says more about some models than about others, and comparing them by it misleads.",
+    ),
+    (
+        "agreement",
+        "How close the subdomains lie to the average, from 0 to 1, whatever their sizes. At 0.78 "
+        "they differ from it by about half a bandwidth: from there on a model counts as even.",
+    ),
+    ("[low, high]", "An interval for models like these on items like these."),
+)
 #: What the numbers cannot show.
 LIMITS = (
     "HARMONY does not show contamination, wrong answer keys or narrow coverage, and a low H can be "
@@ -138,6 +205,35 @@ def spread(subdomains: Sequence[dict[str, Any]], mean: float | None, least: int 
         f"({low['weight']:.0%} of the items), {line(high['label'], 60)} {high['score']:.2f} "
         f"({high['weight']:.0%})."
     )
+
+
+def why_over_models(entry: dict[str, Any]) -> str:
+    """Return what the average of a benchmark hides, over its models.
+
+    Parameters
+    ----------
+    entry : dict
+        One benchmark of a landscape.
+    """
+    models = entry["n_models"]
+    parts = [s for s in entry["subdomains"] if s["size"] >= 5] or entry["subdomains"]
+    if len(parts) < 2:
+        return ""
+    low = min(parts, key=lambda s: s["score"]["mean"])
+    high = max(parts, key=lambda s: s["score"]["mean"])
+    below = round(low["below"] * models)
+    whose = f"all {models}" if below == models else f"{below} of the {models}"
+    return (
+        f"Behind the average of {entry['score']['mean']:.2f}: on {line(low['label'], 60)} "
+        f"({low['weight']:.0%} of the items) the models score {low['score']['mean']:.2f}, and "
+        f"{whose} lie below their own average there; on {line(high['label'], 60)} "
+        f"({high['weight']:.0%}) they score {high['score']['mean']:.2f}."
+    )
+
+
+def declared_words(kind: str) -> str:
+    """Return where the subdomains of a kind come from, in words."""
+    return partition_words({"kind": kind})
 
 
 def partition_words(split: dict[str, Any]) -> str:

@@ -32,8 +32,9 @@ function watchPictures() {
 }
 
 function chooseBenchmark(target) {
-  if (find("#f-b")) filters.choose(target);
-  else openSection(`b${target}`, true);
+  filters.choose(target);
+  const there = findAll("details.evaluation:not([hidden])");
+  if (there.length === 1) openSection(there[0].id);
 }
 
 function openSection(id, go = false) {
