@@ -26,9 +26,9 @@ def add_exports(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add(
         "--annotate", nargs=2, metavar=("RESULTS", "NEW"),
-        help="copy a results file of lm-eval to a new file with H under each task",
+        help="copy a results file of lm-eval to a new file with H under each task; an existing "
+        "file is replaced only with --overwrite",
     )  # fmt: skip
-    add("--overwrite", action="store_true", help="let --annotate replace the new file")
     add("--junit", metavar="FILE", help="--fail-under as JUnit XML, a test per evaluation")
     add(
         "--step-summary", action="store_true",
