@@ -33,6 +33,7 @@ _MODULES = (
     "every_eval_ever",
     "inspect_ai",
     "zeroeval",
+    "datasets_on_disk",
     "tables",
 )
 

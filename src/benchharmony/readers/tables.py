@@ -55,7 +55,8 @@ def _sniff_parquet(file: SourceFile) -> bool:
     return file.head.startswith(_PARQUET_MAGIC)
 
 
-def _sniff_arrow(file: SourceFile) -> bool:
+def is_arrow(file: SourceFile) -> bool:
+    """Whether a file is an Arrow file or stream."""
     if file.head.startswith(_ARROW_MAGIC):
         return True
     if not file.head.startswith(_STREAM_MAGIC):
@@ -141,10 +142,24 @@ def _read_parquet(file: SourceFile) -> Table:
 
 def _read_arrow(file: SourceFile) -> Table:
     try:
+        return table_of(str(file), arrow_of(file))
+    except pa.ArrowException as error:
+        raise _damaged(file, "Arrow", error) from None
+
+
+def arrow_of(file: SourceFile) -> pa.Table:
+    """Return an Arrow file or stream as an Arrow table.
+
+    Raises
+    ------
+    InputError
+        When it is damaged.
+    """
+    try:
         data = pa.py_buffer(file.read_bytes())
         is_file = file.head.startswith(_ARROW_MAGIC)
         reader = pa.ipc.open_file(data) if is_file else pa.ipc.open_stream(data)
-        return table_of(str(file), reader.read_all())
+        return reader.read_all()
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _damaged(file, "Arrow", error) from None
 
@@ -222,20 +237,38 @@ def _table_of_records(
 
 
 def evaluations_of_table(
-    table: Table, file: SourceFile, options: ReadOptions, *, format_name: str
+    table: Table,
+    options: ReadOptions,
+    *,
+    benchmark: str,
+    format_name: str,
+    files: tuple[str, ...],
 ) -> list[Evaluation]:
-    """Return the evaluations of the table that a file holds: rows of items, or a matrix.
+    """Return the evaluations of a table: rows of items, or a matrix of models and items.
+
+    Parameters
+    ----------
+    table : Table
+        Columns and line numbers.
+    options : ReadOptions
+        What the caller says about them.
+    benchmark : str
+        Name where neither the table nor the options give one.
+    format_name : str
+        Name of the format, and ``files`` its files, for ``Evaluation.source``.
+    files : tuple of str
+        Files behind the table.
 
     Raises
     ------
     InputError
         When the table has no usable row.
     """
-    stem, files = Path(file.name).stem, (str(file),)
     matrix = matrix_of(table, options)
     if matrix is not None:
-        return evaluations_of_matrix(matrix, options.benchmark or stem, format_name, files)
-    return evaluations_of(table, options, benchmark=stem, format_name=format_name, files=files)
+        name = options.benchmark or benchmark
+        return evaluations_of_matrix(matrix, name, format_name, files)
+    return evaluations_of(table, options, benchmark=benchmark, format_name=format_name, files=files)
 
 
 def evaluations_of_records(
@@ -254,7 +287,10 @@ def evaluations_of_records(
         When there is no record or the table has no usable row.
     """
     table = _table_of_records(file, records, problems)
-    return evaluations_of_table(table, file, options, format_name=format_name)
+    stem = Path(file.name).stem
+    return evaluations_of_table(
+        table, options, benchmark=stem, format_name=format_name, files=(str(file),)
+    )
 
 
 def _cells(record: dict[str, Any], outer: tuple[str, ...] = ()) -> Iterator[_Cell]:
@@ -276,7 +312,7 @@ _LOADERS: tuple[
     ),
     (
         *("Arrow table", "Arrow file or stream, rows as above", "results.arrow"),
-        *(_sniff_arrow, _read_arrow),
+        *(is_arrow, _read_arrow),
     ),
     (
         *(
@@ -310,7 +346,10 @@ def _reader(
     load: Callable[[SourceFile], Table],
 ) -> Reader:
     def read(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
-        return evaluations_of_table(load(file), file, options, format_name=name)
+        stem = Path(file.name).stem
+        return evaluations_of_table(
+            load(file), options, benchmark=stem, format_name=name, files=(str(file),)
+        )
 
     return Reader(name, description, sniff, read, example)
 
