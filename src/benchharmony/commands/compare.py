@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-a", metavar="MODEL", help="the first model, where there are more than two")
     group.add_argument("-b", metavar="MODEL", help="the second model")
     out = parser.add_argument_group("output")
-    out.add_argument("--format", default="text", choices=("text", "json"))
+    out.add_argument("--format", default="text", choices=("text", "json", "latex"))
     out.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
 
 

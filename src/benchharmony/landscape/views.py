@@ -15,14 +15,18 @@ from benchharmony.report.views import to_json
 
 
 def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the field's own word
-    """Return the record in one of the formats text, json, csv, md."""
+    """Return the record in one of the formats text, json, csv, md, latex."""
     if format == "text":
         from benchharmony.landscape.text import to_text
 
         return to_text(record)
+    if format == "latex":
+        from benchharmony.landscape.latex import to_latex
+
+        return to_latex(record)
     views = {"json": to_json, "csv": to_csv, "md": to_markdown}
     if format not in views:
-        raise BenchharmonyError(f"unknown format {format!r}; choose text, json, csv or md")
+        raise BenchharmonyError(f"unknown format {format!r}; choose text, json, csv, md or latex")
     return views[format](record)
 
 

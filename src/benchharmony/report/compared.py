@@ -115,9 +115,13 @@ def _subdomains(split: Partition, found: Comparison) -> list[dict[str, Any]]:
 
 
 def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the field's own word
-    """Return the comparison as strict JSON or as text."""
+    """Return the comparison as strict JSON, as a LaTeX table or as text."""
     if format == "json":
         return to_json(record)
+    if format == "latex":
+        from benchharmony.report.latex import compared_to_latex
+
+        return compared_to_latex(record)
     out = io.StringIO()
     print_compared(record, Console(file=out, width=80, no_color=True, force_terminal=False))
     return out.getvalue()

@@ -44,14 +44,18 @@ _COLUMNS: tuple[tuple[str, tuple[str | int, ...]], ...] = (
 
 
 def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the field's own word
-    """Return the record in one of the formats text, json, csv, md."""
+    """Return the record in one of the formats text, json, csv, md, latex."""
     if format == "text":
         from benchharmony.report.text import to_text
 
         return to_text(record)
+    if format == "latex":
+        from benchharmony.report.latex import to_latex
+
+        return to_latex(record)
     views = {"json": to_json, "csv": to_csv, "md": to_markdown}
     if format not in views:
-        raise BenchharmonyError(f"unknown format {format!r}; choose text, json, csv or md")
+        raise BenchharmonyError(f"unknown format {format!r}; choose text, json, csv, md or latex")
     return views[format](record)
 
 
