@@ -13,8 +13,7 @@ _SIGNS = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
     "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"{''}",
-    "`": r"{`}", "'": r"{'}", "-": r"{-}", ",": r"{,}", "[": r"{[}", "]": r"{]}",
-    "*": r"{*}", "?": r"{?}", "!": r"{!}", "\ufffd": r"{?}",
+    "\ufffd": "?",
     "\u2013": "--", "\u2014": "---", "\u2018": "`", "\u2019": "'", "\u201c": "``",
     "\u201d": "''", "\u2026": r"\ldots{}", "\u00a0": "~", "\u00df": r"\ss{}", "\u00e6": r"\ae{}",
     "\u00c6": r"\AE{}", "\u0153": r"\oe{}", "\u0152": r"\OE{}", "\u00f8": r"\o{}",
@@ -27,36 +26,18 @@ _ACCENTS = {
     "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u",
     "\u0307": ".", "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c",
 }  # fmt: skip
-_GREEK = [
-    "alpha",
-    "beta",
-    "gamma",
-    "delta",
-    "epsilon",
-    "zeta",
-    "eta",
-    "theta",
-    "iota",
-    "kappa",
-    "lambda",
-    "mu",
-    "nu",
-    "xi",
-    "omicron",
-    "pi",
-    "rho",
-    "varsigma",
-    "sigma",
-    "tau",
-    "upsilon",
-    "phi",
-    "chi",
-    "psi",
-    "omega",
-]
+_GREEK = (
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa",
+    "lambda", "mu", "nu", "xi", "omicron", "pi", "rho", "varsigma", "sigma", "tau", "upsilon",
+    "phi", "chi", "psi", "omega",
+)  # fmt: skip
+#: Greek capitals that are no Latin ones; the others are written as those.
 _CAPITALS = frozenset(
-    ["Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"]
+    ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
 )
+_LATIN = {"Eta": "H", "Mu": "M", "Nu": "N", "Rho": "P", "Chi": "X"}
+#: Signs that become another one when they stand in a row.
+_JOINED = frozenset("-,'`")
 
 
 def tex(text: object, limit: int = 60) -> str:
@@ -65,7 +46,13 @@ def tex(text: object, limit: int = 60) -> str:
     Accented letters become accents, Greek letters and common signs mathematics; the result is
     ASCII save letters of other scripts, which :func:`booktabs` takes care of.
     """
-    return "".join(map(_letter, shown(text, limit)))
+    line = shown(text, limit)
+    out = ["{}"] if line[:1] in ("[", "*") else []  # an option of the line break before, else
+    for before, letter in zip(f" {line}", line, strict=False):
+        if letter in _JOINED and (before in _JOINED or before in "?!"):
+            out.append("{}")
+        out.append(_letter(letter))
+    return "".join(out)
 
 
 def _letter(letter: str) -> str:
@@ -76,9 +63,10 @@ def _letter(letter: str) -> str:
     greek = _greek(letter)
     if greek is not None:
         return greek
-    base, *marks = unicodedata.normalize("NFD", letter)
+    parts = unicodedata.normalize("NFD", letter)
+    base, marks = parts[0], parts[1:]
     if base.isascii() and marks and all(m in _ACCENTS for m in marks):
-        out = rf"\{base} " if base in "ij" and marks != ["\u0327"] else base
+        out = rf"\{base} " if base in "ij" and marks != "\u0327" else base
         for mark in marks:
             out = rf"\{_ACCENTS[mark]}{{{out.strip() if len(out) == 1 else out}}}"
         return out
@@ -94,10 +82,7 @@ def _greek(letter: str) -> str | None:
         if not capital:
             return "o" if name == "omicron" else rf"$\{name}$"
         name = name.removeprefix("var").capitalize()
-        if name in _CAPITALS:
-            return rf"$\{name}$"
-        return unicodedata.normalize("NFKD", {"Omicron": "O", "Rho": "P", "Chi": "X", "Eta": "H",
-                                              "Nu": "N", "Mu": "M"}.get(name, name[0]))  # fmt: skip
+        return rf"$\{name}$" if name in _CAPITALS else _LATIN.get(name, name[0])
     return None
 
 
@@ -152,8 +137,8 @@ def _guards(text: str) -> list[str]:
     if not letters:
         return []
     return [
-        "% Letters for LuaLaTeX or XeLaTeX with a font that has them. pdfLaTeX shows their numbers;",
-        "% delete these lines where a package of yours sets them.",
+        "% Letters for LuaLaTeX or XeLaTeX and a font that has them; pdfLaTeX shows their numbers.",
+        "% Delete these lines where a package of yours sets them.",
         *(
             rf"\ifdefined\DeclareUnicodeCharacter\DeclareUnicodeCharacter{{{ord(c):04X}}}"
             rf"{{[{ord(c):04X}]}}\fi"
