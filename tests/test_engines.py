@@ -1,6 +1,7 @@
 """Engines agree, refuse what they cannot do, and do not depend on threads or the order of rows."""
 
 from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -10,9 +11,13 @@ from benchharmony import BenchharmonyError, Evaluation, Predictive, partition, p
 from benchharmony.choice import Choice
 from benchharmony.engines import choose, workers
 from benchharmony.induced import Induced, induce
+from benchharmony.report.settings import Settings
 from benchharmony.spectral import silhouette_by_k, spectral_sweep
 
-ENGINES = ("dense", "matrix-free", "low-rank")
+TORCH = pytest.param(
+    "torch:cpu", marks=pytest.mark.skipif(find_spec("torch") is None, reason="torch is missing")
+)
+ENGINES = ("dense", "matrix-free", "low-rank", TORCH)
 GROUPS = 5
 
 
@@ -206,3 +211,25 @@ def test_stability_works_with_every_engine(engine):
     view = Predictive.dense(planted(1300, noise=0.3)[0])
     made = induce(view, 1.0, Choice(k_range=(2, 6), k_rule="stability"), engine)
     assert made.labels.max() + 1 >= GROUPS
+
+
+def test_an_accelerator_takes_many_outcomes_and_weak_partitions_too():
+    pytest.importorskip("torch")
+    view = Predictive.dense(planted(1500, outcomes=90, noise=1.6)[0])
+    choice = Choice(k_range=(2, 6), k_rule="stability")
+    here, there = (induce(view, 0.5, choice, engine) for engine in ("dense", "torch"))
+    np.testing.assert_array_equal(here.labels, there.labels)
+    for k, value in here.silhouette_by_k.items():
+        assert there.silhouette_by_k[k] == pytest.approx(value, abs=1e-5)
+
+
+def test_a_device_that_is_not_there_is_said():
+    pytest.importorskip("torch")
+    view = Predictive.dense(planted(1200)[0])
+    with pytest.raises(BenchharmonyError, match=r"--engine torch:nowhere: .* use --engine auto"):
+        induce(view, 1.0, Choice(), "torch:nowhere")
+
+
+def test_an_engine_that_nobody_knows_is_refused_before_anything_is_read():
+    with pytest.raises(BenchharmonyError, match=r"unknown engine 'quantum'; choose auto"):
+        Settings(engine="quantum")

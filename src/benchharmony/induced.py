@@ -82,8 +82,8 @@ def induce(view: Predictive, tau: Tau, choice: Choice, engine: Engine = "auto") 
         Scale of the similarity, per nat.
     choice : Choice
         How k is chosen.
-    engine : {"auto", "dense", "matrix-free", "low-rank"}
-        How similarity is reached; by number of items and memory where "auto".
+    engine : str
+        How similarity is reached (:func:`benchharmony.engines.choose.reach`).
     """
     n = len(view)
     nothing = np.zeros(n, dtype=np.int64)

@@ -71,10 +71,10 @@ def partition(
         guard off.
     seed : int
         Of k-means and subsampling.
-    engine : {"auto", "dense", "matrix-free", "low-rank"}
+    engine : {"auto", "dense", "matrix-free", "low-rank", "torch", "torch:DEVICE", "cupy"}
         How the similarity is reached: held whole, computed again for each product, or through
         landmark items, an approximation whose error is given. "auto" goes by the number of items
-        and the memory at hand (docs/performance.md).
+        and the memory at hand; the last three hold it on an accelerator (docs/performance.md).
 
     Returns
     -------

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchharmony.engines.accelerated import LIBRARIES, accelerated
 from benchharmony.engines.dense import Dense, filled, to_similarity
 from benchharmony.engines.kernel import Floats, Kernel
 from benchharmony.engines.low_rank import MOST_RANK, NotLowRankError, low_rank
@@ -21,9 +22,11 @@ from benchharmony.predictive import Predictive
 from benchharmony.similarity import MedianTau, jeffreys
 
 Tau = float | Literal["median"]
-Engine = Literal["auto", "dense", "matrix-free", "low-rank"]
+#: One of ENGINES, or a library that holds S on a device: "torch", "torch:cuda", "cupy".
+Engine = str
 Counts = NDArray[np.int64]
 
+ENGINES = ("auto", "dense", "matrix-free", "low-rank")
 #: Up to this many distinct items "auto" holds S whole: exact, in 256 MiB at most.
 DENSE_ITEMS = 8192
 #: Up to this many "auto" computes S again for every product: hours of work.
@@ -55,9 +58,9 @@ def reach(
     tau : float or "median"
         Per nat; the median rule is exact with the dense engine and for few items, otherwise from
         a sample of pairs.
-    engine : {"auto", "dense", "matrix-free", "low-rank"}
+    engine : {"auto", "dense", "matrix-free", "low-rank", "torch", "torch:DEVICE", "cupy"}
         "auto" is dense for up to 8,192 items, then low-rank where its error allows, then dense or
-        matrix-free by memory.
+        matrix-free by memory. The last three are the dense engine on a device.
     workers : Workers
         Threads.
     seed : int
@@ -68,8 +71,7 @@ def reach(
     BenchharmonyError
         When the engine asked for cannot do it, with what can.
     """
-    if engine not in get_args(Engine):
-        raise BenchharmonyError(f"unknown engine {engine!r}; choose {', '.join(get_args(Engine))}")
+    check_engine(engine)
     fixed = None if tau == "median" else _checked(float(tau))
     if engine == "dense" or (engine == "auto" and len(view) <= DENSE_ITEMS):
         return _dense(view, counts, fixed, workers)
@@ -78,6 +80,8 @@ def reach(
     notes = (rule.note,) if rule.note else ()
     if engine == "matrix-free":
         return _matrix_free(tiles, view, rule.value, workers, notes)
+    if engine not in ENGINES:
+        return Reached(accelerated(tiles, rule.value, engine, workers), rule.value, notes)
     try:
         most = min(MOST_RANK, max(32, int(_SHARE * available() / (len(view) * 4))))
         kernel = low_rank(tiles, rule.value, seed=seed, workers=workers, most_rank=most)
@@ -90,6 +94,21 @@ def reach(
             ) from None
         notes = (*notes, f"the low-rank engine was not used: {error}")
     return _exact(tiles, view, counts, fixed, rule.value, workers, notes)
+
+
+def check_engine(name: str) -> str:
+    """Return the name of an engine.
+
+    Raises
+    ------
+    BenchharmonyError
+        For an unknown one.
+    """
+    if name not in ENGINES and name.partition(":")[0] not in LIBRARIES:
+        raise BenchharmonyError(
+            f"unknown engine {name!r}; choose {', '.join(ENGINES)}, torch[:DEVICE] or cupy"
+        )
+    return name
 
 
 def _exact(

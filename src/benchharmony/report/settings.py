@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from benchharmony.choice import MIN_SHARE, KRule
-from benchharmony.engines.choose import Engine
+from benchharmony.engines.choose import Engine, check_engine
 from benchharmony.errors import BenchharmonyError
 from benchharmony.metric import BANDWIDTH, EPSILON
 
@@ -34,7 +34,8 @@ class Settings:
     seed : int
         Of everything random.
     engine : str
-        How the similarity is reached: "auto", "dense", "matrix-free" or "low-rank".
+        How the similarity is reached: "auto", "dense", "matrix-free", "low-rank", "torch",
+        "torch:DEVICE" or "cupy".
     bootstrap, permutations, refit : int
         Draws for the intervals, the nulls and the partition noise; 0 leaves them out.
     level : float
@@ -69,6 +70,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse, before anything is read, what no analysis could use."""
+        check_engine(self.engine)
         if self.seed < 0:
             raise BenchharmonyError(f"seed must be a whole number from 0, got {self.seed}")
         if not 0 < self.level < 1:
