@@ -45,8 +45,9 @@ def _case(benchmark: str, gate: Gate) -> ET.Element:
     if not gate.met:
         undefined = entry["harmony"]["value"] is None
         kind = "error" if undefined else "failure"
+        words = gate.words if undefined else f"{gate.words}, under {gate.bar:g}"
         why = ET.SubElement(
-            case, kind, message=gate.words, type="undefined" if undefined else "under the bar"
+            case, kind, message=words, type="undefined" if undefined else "under the bar"
         )
         why.text = "\n".join(_lines(entry))
     ET.SubElement(case, "system-out").text = _figures(entry)

@@ -134,6 +134,6 @@ def _csv(table: pa.Table) -> bytes:
 
 def _parquet(table: pa.Table, record: dict[str, Any]) -> bytes:
     out = io.BytesIO()
-    note = {"benchharmony": record["version"], "benchharmony.schema": record["schema"]}
+    note = {"made_by": f"benchharmony {record['version']}", "record": record["schema"]}
     pq.write_table(table.replace_schema_metadata(note), out, compression="zstd")
     return out.getvalue()
