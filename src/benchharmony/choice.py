@@ -106,12 +106,11 @@ def choose_k(sweep: Sweep, kernel: Kernel, counts: NDArray[np.int64], choice: Ch
         why = f"no k of {low}..{high} splits the items into subdomains of at least {smallest} items"
         unguarded = _highest(sweep.silhouette, realised)
         return Chosen(None, unguarded, why)
-    by_silhouette = [_highest(sweep.silhouette, ks) for ks in (admissible, realised)]
-    top = by_silhouette[0]
+    top = _highest(sweep.silhouette, admissible)
     if choice.k_rule == "silhouette" or (
         choice.k_rule == "auto" and top is not None and sweep.silhouette[top] >= WEAK
     ):
-        return Chosen(*by_silhouette)
+        return Chosen(top, _highest(sweep.silhouette, realised))
     if choice.k_rule == "eigengap":
         gaps = eigengap_by_k(sweep.eigenvalues, realised)
         return Chosen(_highest(gaps, admissible), _highest(gaps, realised))
