@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from benchharmony.collect.command import add_run_arguments
+from benchharmony.commands.exports import add_exports, check_exports, write_exports
 from benchharmony.commands.settings import add_settings, settings_of
 from benchharmony.commands.sources import add_sources, read
 from benchharmony.errors import BenchharmonyError
@@ -21,6 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_sources(parser, number="*")
     add_settings(parser)
     _add_output(parser)
+    add_exports(parser)
     parser.add_argument(
         "--fail-under", type=_bar, metavar="H",
         help="exit with 1 when any evaluation's HARMONY is under H or undefined",
@@ -33,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
-    group.add_argument("--format", default="text", choices=("text", "json", "csv", "md"))
+    group.add_argument("--format", default="text", choices=("text", "json", "csv", "parquet", "md"))
     group.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
     group.add_argument("--html", metavar="FILE", help="write a page to send on: one HTML file")
     group.add_argument(
@@ -46,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     from benchharmony.report import report
 
     settings = settings_of(args)
+    check_exports(args)
+    _check_format(args)
     if args.model or args.gguf:
         _collect(args)
     elif not args.sources:
@@ -59,7 +63,13 @@ def run(args: argparse.Namespace) -> int:
         from benchharmony.page import report_page, save_page
 
         save_page(args, lambda command: report_page(made, command=command))
+    write_exports(made, args)
     return _judge(made, args.fail_under)
+
+
+def _check_format(args: argparse.Namespace) -> None:
+    if args.format == "parquet" and not args.output and sys.stdout.isatty():
+        raise BenchharmonyError("--format parquet is no text for a terminal; name a file with -o")
 
 
 def _collect(args: argparse.Namespace) -> None:
@@ -75,15 +85,27 @@ def _write(made: Report, args: argparse.Namespace) -> None:
 
     if args.output:
         text = args.format == "text"
-        whole = to_text(made.record, details=True) if text else made.render(args.format)
+        whole = to_text(made.record, details=True) if text else _rendered(made, args.format)
         write_whole(args.output, whole)
         if not args.quiet:
             say(f"written: {args.output}")
     elif args.format == "text":
         print_report(made.record, stdout_console(), details=args.details or None)
     else:
-        sys.stdout.write(made.render(args.format))
+        whole = _rendered(made, args.format)
+        if isinstance(whole, bytes):
+            sys.stdout.buffer.write(whole)
+        else:
+            sys.stdout.write(whole)
     sys.stdout.flush()
+
+
+def _rendered(made: Report, form: str) -> str | bytes:
+    if form == "parquet":
+        from benchharmony.exports.tables import parquet_of_report
+
+        return parquet_of_report(made.record)
+    return made.render(form)  # type: ignore[arg-type]
 
 
 def _bar(text: str) -> float:
@@ -96,13 +118,10 @@ def _bar(text: str) -> float:
 def _judge(made: Report, bar: float | None) -> int:
     if bar is None:
         return 0
-    short = [
-        e
-        for e in made.record["evaluations"]
-        if e["harmony"]["value"] is None or e["harmony"]["value"] < bar
-    ]
-    for entry in short:
-        value = entry["harmony"]["value"]
-        words = "undefined" if value is None else f"{value:.3f}"
-        say(f"--fail-under {bar:g}: {entry['benchmark']} / {entry['model']}: HARMONY is {words}")
+    from benchharmony.report.gate import gates
+
+    short = [gate for gate in gates(made.record, bar) if not gate.met]
+    for gate in short:
+        entry = gate.entry
+        say(f"--fail-under {bar:g}: {entry['benchmark']} / {entry['model']}: {gate.words}")
     return 1 if short else 0
