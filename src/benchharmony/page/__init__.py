@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import argparse
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from benchharmony.report import Report
 
 __all__ = [
-    "landscape_page", "report_page", "save_page", "write_page",
+    "landscape_page", "rebalance_page", "report_page", "save_page", "validation_page",
+    "write_page",
 ]  # fmt: skip
 
 
@@ -33,6 +34,20 @@ def landscape_page(landscape: Landscape, *, command: str | None = None) -> str:
     from benchharmony.page.landscape import page
 
     return page(landscape.record, command)
+
+
+def rebalance_page(document: dict[str, Any], *, command: str | None = None) -> str:
+    """Return the page of a document ``benchharmony/rebalance/1``."""
+    from benchharmony.page.rebalance import page
+
+    return page(document, command)
+
+
+def validation_page(record: dict[str, Any], *, command: str | None = None) -> str:
+    """Return the page of a record ``benchharmony/validation/1``."""
+    from benchharmony.page.validation import page
+
+    return page(record, command)
 
 
 def save_page(args: argparse.Namespace, made: Callable[[str], str]) -> None:

@@ -51,6 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
     out.add_argument("--format", default="text", choices=("text", "json"))
     out.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    out.add_argument("--html", metavar="FILE", help="write a page to send on: one HTML file")
     out.add_argument(
         "--export", metavar="DIR",
         help="write keep and drop lists, a pruned copy of --items and a list for lm-eval --samples",
@@ -151,6 +152,10 @@ def _show(args: argparse.Namespace, results: list[Rebalance]) -> None:
     else:
         print_rebalance(made, stdout_console())
     sys.stdout.flush()
+    if args.html:
+        from benchharmony.page import rebalance_page, save_page
+
+        save_page(args, lambda command: rebalance_page(made, command=command))
     if args.plot:
         from benchharmony.rebalancing.plot import write_plot
 

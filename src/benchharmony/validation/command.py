@@ -42,6 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
     out.add_argument("--format", default="text", choices=("text", "json", "md"))
     out.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    out.add_argument("--html", metavar="FILE", help="write a page to send on: one HTML file")
     out.add_argument("--record", metavar="FILE", help="write the whole record there too, as JSON")
     out.add_argument(
         "--plots", metavar="DIR", help="write scatter plots and heat maps there (extra plots)"
@@ -134,3 +135,7 @@ def _show(args: argparse.Namespace, record: dict[str, Any]) -> None:
     else:
         sys.stdout.write(render(record, args.format))
     sys.stdout.flush()
+    if args.html:
+        from benchharmony.page import save_page, validation_page
+
+        save_page(args, lambda command: validation_page(record, command=command))
