@@ -39,6 +39,11 @@ class Cache:
         Made when the first entry is written; "user" is the user's cache directory
         (``~/.cache/benchharmony`` on Linux, where XDG_CACHE_HOME says nothing else).
 
+    Attributes
+    ----------
+    found, made : int
+        Results that were there, and that were computed since.
+
     Raises
     ------
     BenchharmonyError
@@ -47,6 +52,7 @@ class Cache:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = user_folder() if str(folder) == USER else Path(folder)
+        self.found = self.made = 0
         if self.folder.exists() and not self.folder.is_dir():
             raise BenchharmonyError(f"{self.folder}: a file, not a directory to keep results in")
 

@@ -72,6 +72,9 @@ class Work:
             if found is not None:
                 values[i] = found
                 self._tell(tasks[i])
+            if self.cache is not None and key is not None:
+                self.cache.found += found is not None
+                self.cache.made += found is None
         todo = [i for i in range(len(tasks)) if i not in values]
         todo.sort(key=lambda i: -tasks[i].size)
 

@@ -6,6 +6,7 @@ import argparse
 
 from benchharmony.commands.settings import add_settings, settings_of
 from benchharmony.commands.sources import add_sources, read
+from benchharmony.commands.work import add_work
 from benchharmony.landscape import command
 
 
@@ -13,6 +14,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_sources(parser)
     add_settings(parser)
+    add_work(parser)
     command.add_options(parser)
 
 

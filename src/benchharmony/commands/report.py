@@ -10,6 +10,7 @@ from benchharmony.collect.command import add_run_arguments
 from benchharmony.commands.exports import add_exports, check_exports, write_exports
 from benchharmony.commands.settings import add_settings, settings_of
 from benchharmony.commands.sources import add_sources, read
+from benchharmony.commands.work import add_work, tell_kept, work_of
 from benchharmony.errors import BenchharmonyError
 from benchharmony.terminal import Progress, say, stdout_console
 
@@ -21,6 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_sources(parser, number="*")
     add_settings(parser)
+    add_work(parser)
     _add_output(parser)
     add_exports(parser)
     parser.add_argument(
@@ -47,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, or run a model first, then analyse and write."""
     from benchharmony.report import report
 
-    settings = settings_of(args)
+    settings, work = settings_of(args), work_of(args)
     check_exports(args)
     _check_format(args)
     if args.model or args.gguf:
@@ -56,8 +58,9 @@ def run(args: argparse.Namespace) -> int:
         raise BenchharmonyError("report: give a SOURCE to read, or a --model to run")
     result = read(args)
     with Progress(args.quiet) as progress:
-        progress.expect(len(result.evaluations), "analysing")
-        made = report(result.evaluations, settings=settings, jobs=args.jobs, progress=progress.step)
+        progress.expect(2 * len(result.evaluations), "analysing")  # partition, then record
+        made = report(result.evaluations, settings=settings, progress=progress.step, **work)
+    tell_kept(work["cache"], args.quiet)
     _write(made, args)
     if args.html:
         from benchharmony.page import report_page, save_page

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from benchharmony.commands.work import jobs
+
 if TYPE_CHECKING:
     from benchharmony.report import Settings
 
@@ -50,7 +52,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "--engine", default="auto", choices=("auto", "dense", "matrix-free", "low-rank"),
         help="how the similarity is reached (default: by size and memory)",
     )  # fmt: skip
-    add("--jobs", type=int, default=1, metavar="N", help="processes (same result for any N)")
+    add("--jobs", type=jobs, metavar="N", help="processes (same result for any N; default 1)")
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
