@@ -25,6 +25,7 @@ from benchharmony.metric import (
     summarise,
     weighted_sd,
 )
+from benchharmony.notebook.of_parts import HarmonyInNotebook
 from benchharmony.partition import Partition
 
 #: Bandwidths whose H is always shown beside the chosen one.
@@ -34,7 +35,7 @@ BLIND_HARMONY, BLIND_AGREEMENT = 0.8, 0.5
 
 
 @dataclass(frozen=True)
-class HarmonyResult:
+class HarmonyResult(HarmonyInNotebook):
     """H of one evaluation and its companions. A number that is undefined is None.
 
     Attributes
@@ -56,6 +57,8 @@ class HarmonyResult:
         Sizes, weights and performances.
     masses : ndarray, shape (k,)
         The masses p_i.
+    names : tuple of str, length k
+        Of the subdomains.
     undefined : str or None
         Why H has no value.
     settings : mapping
@@ -75,6 +78,7 @@ class HarmonyResult:
     sensitivity: Mapping[float, float | None]
     subdomains: Subdomains
     masses: NDArray[np.float64]
+    names: tuple[str, ...] = ()
     undefined: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -147,6 +151,7 @@ def harmony(
         sensitivity={b: value_of(psi, b) for b in sensitivity},
         subdomains=parts,
         masses=masses,
+        names=partition.names,
         undefined=why,
         settings={"bandwidth": bandwidth, "epsilon": epsilon},
         notes=notes,

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchharmony.engines.kernel import Floats, Labels
+from benchharmony.notebook.of_parts import PartitionInNotebook
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class Partition(PartitionInNotebook):
     """Labels of n items in k subdomains.
 
     Attributes

@@ -14,12 +14,13 @@ from benchharmony.report.settings import Settings
 
 if TYPE_CHECKING:
     from benchharmony.cache import Cache
+    from benchharmony.notebook.frame import Library
     from benchharmony.parallel import Backend
     from benchharmony.plots import Chart
 
 __all__ = ["Landscape", "landscape"]
 
-Format = Literal["text", "json", "csv", "md"]
+Format = Literal["text", "json", "csv", "md", "latex"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Landscape:
         return self.record
 
     def render(self, format: Format = "text") -> str:  # noqa: A002 - the field's own word
-        """Return the landscape as text, JSON, CSV or Markdown."""
+        """Return the landscape as text, JSON, CSV, Markdown or LaTeX."""
         from benchharmony.landscape.views import render
 
         return render(self.record, format)
@@ -58,15 +59,18 @@ class Landscape:
 
         return write_page(landscape_page(self, command=command), path)
 
-    def to_frame(self) -> Any:
-        """Return a pandas frame with one row per benchmark (pandas must be installed)."""
+    def to_frame(self, *, library: Library = "pandas") -> Any:
+        """Return a frame of pandas or polars with one row per benchmark."""
         from benchharmony.landscape.views import benchmark_rows
+        from benchharmony.notebook.frame import frame
 
-        return _frame(benchmark_rows(self.record))
+        return frame(benchmark_rows(self.record), library)
 
-    def evaluations_frame(self) -> Any:
-        """Return a pandas frame with one row per evaluation (pandas must be installed)."""
-        return _frame(self.record["evaluations"])
+    def evaluations_frame(self, *, library: Library = "pandas") -> Any:
+        """Return a frame of pandas or polars with one row per evaluation."""
+        from benchharmony.notebook.frame import frame
+
+        return frame(self.record["evaluations"], library)
 
     def plot_plane(self, which: str = "adjusted") -> Chart:
         """Return the mean-variance plane as an Altair chart (needs ``benchharmony[plots]``)."""
@@ -80,13 +84,37 @@ class Landscape:
 
         return trends(self.record, over)
 
+    def plot_matched(self) -> Chart:
+        """Return the planes of raw H of all items, and cut to one number, as an Altair chart."""
+        from benchharmony.plots import as_chart, matched_spec
+
+        return as_chart(matched_spec(self.record))
+
+    def plot_agreement(self, benchmark: str) -> Chart:
+        """Return how far the models' own partitions of a benchmark agree as an Altair chart."""
+        from benchharmony.plots import as_chart, matrix_spec
+
+        found = self.record["partitions"].get(benchmark, {})
+        if len(found.get("models", ())) < 2:
+            raise BenchharmonyError(
+                f"nothing to plot: no partitions of several models of {benchmark!r}; landscape "
+                "with partition='shared' compares them"
+            )
+        return as_chart(matrix_spec(benchmark, found))
+
+    def __repr__(self) -> str:
+        return f"<Landscape of {len(self.record['benchmarks'])} benchmarks>"
+
     def __str__(self) -> str:
         return self.render("text")
 
     def _repr_html_(self) -> str:
         from benchharmony.landscape.views import html_table
+        from benchharmony.notebook.markup import picture
+        from benchharmony.plots import plane_spec
 
-        return html_table(self.record)
+        drawn = picture(plane_spec(self.record), "mean and standard deviation of H over models")
+        return html_table(self.record) + drawn
 
 
 def landscape(
@@ -159,11 +187,3 @@ def landscape(
     plan = Plan(chosen, keep, matched_items, repeats)
     work = Work(jobs, backend, cache_of(cache), progress)
     return Landscape(landscape_record(todo, describe(todo, given), plan, work))
-
-
-def _frame(rows: list[dict[str, Any]]) -> Any:
-    try:
-        import pandas as pd
-    except ImportError:
-        raise BenchharmonyError("a frame needs pandas: pip install pandas") from None
-    return pd.DataFrame(rows)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchharmony.plots.naming import title_of
 from benchharmony.plots.style import COLOURS, GREY, SCREEN, Size, framed
-from benchharmony.report.shown import shown
 
 Spec = dict[str, Any]
 
@@ -43,10 +43,9 @@ def silhouette_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     if not panels:
         return None
     panels[0]["layer"].append(_words(chosen))
-    name = f"{shown(entry['benchmark'], 40)} / {shown(entry['model'], 40)}"
     return framed(
         {
-            "title": f"{name}: what each number of subdomains k gives",
+            "title": title_of(entry, "what each number of subdomains k gives"),
             "data": {"values": values},
             "vconcat": panels,
             "spacing": 12,

@@ -49,25 +49,41 @@ def save(spec: Spec, path: str | Path, size: Size | None = None) -> Path:
     return target
 
 
-def _drawn(spec: Spec, target: Path, size: Size | None) -> bytes:
+def svg_of(spec: Spec) -> str:
+    """Return a specification as SVG, as large as it comes.
+
+    Raises
+    ------
+    BenchharmonyError
+        When vl-convert is not installed or cannot draw it.
+    """
     try:
         import vl_convert
+
+        return str(vl_convert.vegalite_to_svg(spec))
     except ImportError:
-        raise BenchharmonyError(f"{target}: {EXTRA}") from None
-    inches = None if size is None else size.inches
-    try:
-        svg = vl_convert.vegalite_to_svg(spec)
-        if target.suffix == ".svg":
-            return (svg if inches is None else _in_inches(svg, inches)).encode()
-        if target.suffix == ".pdf":
-            return bytes(vl_convert.svg_to_pdf(svg if inches is None else _in_points(svg, inches)))
-        if inches is None:
-            return bytes(vl_convert.svg_to_png(svg, scale=_SCALE))
-        factor = inches * _POINTS / _natural(svg)[0]
-        return bytes(vl_convert.svg_to_png(svg, scale=factor, ppi=_PER_INCH))
+        raise BenchharmonyError(EXTRA) from None
     except ValueError as error:
         reason = str(error).strip().split("\n")[0]
-        raise BenchharmonyError(f"{target}: the plot cannot be drawn ({reason})") from None
+        raise BenchharmonyError(f"the plot cannot be drawn ({reason})") from None
+
+
+def _drawn(spec: Spec, target: Path, size: Size | None) -> bytes:
+    try:
+        svg = svg_of(spec)
+    except BenchharmonyError as error:
+        raise BenchharmonyError(f"{target}: {error}") from None
+    import vl_convert
+
+    inches = None if size is None else size.inches
+    if target.suffix == ".svg":
+        return (svg if inches is None else _in_inches(svg, inches)).encode()
+    if target.suffix == ".pdf":
+        return bytes(vl_convert.svg_to_pdf(svg if inches is None else _in_points(svg, inches)))
+    if inches is None:
+        return bytes(vl_convert.svg_to_png(svg, scale=_SCALE))
+    factor = inches * _POINTS / _natural(svg)[0]
+    return bytes(vl_convert.svg_to_png(svg, scale=factor, ppi=_PER_INCH))
 
 
 def _natural(svg: str) -> tuple[float, float]:

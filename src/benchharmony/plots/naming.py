@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from benchharmony.report.shown import shown
+
 #: Labels of induced subdomains, which say nothing by themselves.
 _NUMBER = re.compile(r"S\d+")
 #: Keywords behind such a label.
@@ -14,6 +16,13 @@ _WORDS = 3
 def subdomain_names(entry: dict[str, Any]) -> list[str]:
     """Return a name for each subdomain of an evaluation, in the record's order."""
     return [_name(s) for s in entry["subdomains"]]
+
+
+def title_of(entry: dict[str, Any], what: str) -> str:
+    """Return a title: the evaluation, where it is named, and what is shown of it."""
+    if entry.get("benchmark") is None:
+        return what
+    return f"{shown(entry['benchmark'], 40)} / {shown(entry['model'], 40)}: {what}"
 
 
 def _name(subdomain: dict[str, Any]) -> str:

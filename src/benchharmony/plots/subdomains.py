@@ -6,7 +6,7 @@ from typing import Any
 
 from benchharmony.metric import BANDWIDTH
 from benchharmony.plots.measure import text_width
-from benchharmony.plots.naming import subdomain_names
+from benchharmony.plots.naming import subdomain_names, title_of
 from benchharmony.plots.rows import Rows, rows_of
 from benchharmony.plots.style import COLOURS, GREY, INK, SCREEN, Size, framed
 from benchharmony.report.shown import shown
@@ -60,7 +60,7 @@ def subdomain_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     x = _score_axis(entry, size)
     return framed(
         {
-            "title": _title(entry, "score of each subdomain"),
+            "title": title_of(entry, "score of each subdomain"),
             "width": rows.width,
             "height": rows.height,
             "data": {"values": values},
@@ -102,7 +102,7 @@ def masses_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     words = f"bars: mass; ticks: {share}; dashed: even"
     return framed(
         {
-            "title": _title(entry, "what each subdomain weighs in H"),
+            "title": title_of(entry, "what each subdomain weighs in H"),
             "width": rows.width,
             "height": rows.height,
             "data": {"values": values},
@@ -164,10 +164,6 @@ def _place(score: float, mean: float, b: float) -> str:
     if abs(score - mean) <= b:
         return "within the band"
     return "above the band" if score > mean else "below the band"
-
-
-def _title(entry: dict[str, Any], what: str) -> str:
-    return f"{shown(entry['benchmark'], 40)} / {shown(entry['model'], 40)}: {what}"
 
 
 def _score_axis(entry: dict[str, Any], size: Size) -> Spec:

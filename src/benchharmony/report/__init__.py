@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
+from benchharmony.notebook.of_report import ReportInNotebook
 from benchharmony.report.settings import Settings
 from benchharmony.writing import write_whole
 
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "Settings", "report", "write_whole"]
 
-Format = Literal["text", "json", "csv", "md"]
+Format = Literal["text", "json", "csv", "md", "latex"]
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(ReportInNotebook):
     """HARMONY of one or more evaluations, with everything that made it.
 
     Attributes
@@ -46,7 +47,7 @@ class Report:
         return self.record
 
     def render(self, format: Format = "text") -> str:  # noqa: A002 - the field's own word
-        """Return the report as text, JSON, CSV or Markdown."""
+        """Return the report as text, JSON, CSV, Markdown or LaTeX."""
         from benchharmony.report.views import render
 
         return render(self.record, format)
@@ -65,26 +66,11 @@ class Report:
 
         return write_page(report_page(self, command=command), path)
 
-    def to_frame(self) -> Any:
-        """Return a pandas frame with one row per evaluation (pandas must be installed)."""
-        from benchharmony.report.views import rows
-
-        try:
-            import pandas as pd
-        except ImportError:
-            raise BenchharmonyError("to_frame needs pandas: pip install pandas") from None
-        return pd.DataFrame(rows(self.record))
-
     def __repr__(self) -> str:
         return f"<Report of {len(self.record['evaluations'])} evaluations>"
 
     def __str__(self) -> str:
         return self.render("text")
-
-    def _repr_html_(self) -> str:
-        from benchharmony.report.views import html_table
-
-        return html_table(self.record)
 
 
 def report(
