@@ -1,0 +1,1 @@
+"""benchharmony inside other tools; each module needs the tool that it is named after."""
