@@ -77,6 +77,13 @@ def test_other_questions_have_other_keys(one, other):
     assert item_key(*one) != item_key(*other)
 
 
+def test_a_passage_before_the_question_is_part_of_it_and_its_labels_are_not():
+    bare = item_key("It rained.\nWhy is it wet?", ["a", "b"])
+    assert item_key("Passage: It rained.\nQuestion: Why is it wet?", ["a", "b"]) == bare
+    assert item_key("Context : It rained.\n  Q: Why is it wet?\nA. a\nB. b", ["a", "b"]) == bare
+    assert item_key("Why is it wet?", ["a", "b"]) != bare
+
+
 def test_keys_do_not_change_from_version_to_version():
     key = item_key("Which planet is nearest to the sun?", ["Mercury", "Venus"])
     assert key is not None

@@ -26,7 +26,8 @@ _PLAIN = str.maketrans(
 #: Labels that harnesses put before options: "A. ", "(A) ", "A) ", "A: ", and digits likewise.
 _LABELS = ("{}. ", "({}) ", "{}) ", "{}: ")
 _LETTERS, _DIGITS = "abcdefghijklmnopqrstuvwxyz", "123456789"
-_BEFORE = re.compile(r"^(?:question|q|problem) ?: ")
+#: Labels that prompts put at the start of a line: before the question, or before a passage.
+_BEFORE = re.compile(r"^[ \t]*(?:question|q|problem|passage|context)[ \t]*:", re.I | re.M)
 _AFTER = re.compile(r" ?(?:(?:answer )?choices|options) ?:$| ?\b(?:answer|a) ?:$")
 
 
@@ -52,7 +53,7 @@ def item_key(text: str, choices: Sequence[str] | None = None) -> bytes | None:
         The options, in any order: a harness that shuffles them asks the same question.
     """
     options = [normalised(c) for c in choices] if choices else []
-    question = _question(normalised(text), options)
+    question = _question(text, options)
     if not question:
         return None
     parts = [question, *sorted(options)]
@@ -72,18 +73,18 @@ def item_keys(evaluation: Evaluation, *, options: bool = True) -> list[bytes | N
     if options:
         return [item_key(t, c) for t, c in zip(texts, evaluation.choices, strict=True)]
     return [
-        item_key(_question(normalised(t), [normalised(o) for o in c]))
+        item_key(_question(t, [normalised(o) for o in c]))
         for t, c in zip(texts, evaluation.choices, strict=True)
     ]
 
 
 def _question(text: str, options: Sequence[str]) -> str:
-    """Return what is asked, of a normalised text that may hold its options and instructions."""
+    """Return what is asked, normalised, of a text that may hold its options and instructions."""
+    whole = normalised(_BEFORE.sub(" ", text)) or normalised(text)
     if len(options) > 1:
-        places = [text.find(listed) for listed in _listings(options)]
-        text = min((text[:place] for place in places if place > 0), key=len, default=text)
-    bare = _AFTER.sub("", _BEFORE.sub("", text.strip())).strip()
-    return bare or text.strip()
+        places = [whole.find(listed) for listed in _listings(options)]
+        whole = min((whole[:place] for place in places if place > 0), key=len, default=whole)
+    return _AFTER.sub("", whole.strip()).strip() or whole.strip()
 
 
 def _listings(options: Sequence[str]) -> list[str]:
