@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 from benchharmony.errors import BenchharmonyError, InputError, Problem
 from benchharmony.evaluation import Evaluation
 from benchharmony.readers.columns import ROLES
+from benchharmony.readers.finding import Finder
 from benchharmony.readers.registry import (
     read_as,
     read_recognised,
@@ -26,9 +25,6 @@ __all__ = ["ReadOptions", "ReadResult", "Reader", "SourceFile", "read_sources", 
 
 #: Readers that heed ``ReadOptions.columns`` have names that end so.
 TABLE_FORMATS = ("table", "matrix", "dataset on disk")
-
-#: Files in a searched directory that nobody means as a log.
-_SKIPPED_SUFFIXES = (".md", ".py", ".yaml", ".yml", ".txt", ".html", ".png", ".svg", ".ipynb")
 
 
 @dataclass(frozen=True)
@@ -57,12 +53,12 @@ def read_sources(
     score: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> ReadResult:
-    """Read every evaluation of files, directories and globs.
+    """Read every evaluation of files, directories, globs and URLs.
 
     Parameters
     ----------
     sources : iterable of str or Path
-        Files, directories (searched through) or glob patterns.
+        Files, directories (searched through), glob patterns, or URLs of any of these.
     options : ReadOptions, optional
         Column names and default names for tables.
     score : str, optional
@@ -73,7 +69,7 @@ def read_sources(
     Raises
     ------
     InputError
-        When a source does not exist.
+        When a source does not exist or cannot be reached.
     BenchharmonyError
         When the options name a format or a column role that does not exist.
     """
@@ -81,9 +77,10 @@ def read_sources(
     _check(options)
     evaluations: list[Evaluation] = []
     unused: list[Problem] = []
-    for path in _files(sources):
+    finder = Finder(progress)
+    for path in finder.files(sources):
         if progress is not None:
-            progress(str(path))
+            progress(finder.name_of(path))
         try:
             evaluations.extend(_read_file(SourceFile(path), options))
         except InputError as error:
@@ -95,10 +92,13 @@ def read_sources(
     if score is not None:
         evaluations = list(_with_score(evaluations, score, unused))
     kept, repeats = _without_repeats(evaluations)
-    notes = [*registry().broken, *_unheeded(options, evaluations), *repeats]
+    notes = [*registry().broken, *finder.notes, *_unheeded(options, evaluations), *repeats]
     used = {file for e in evaluations for file in e.source.files}
+    unused = [*finder.problems, *(p for p in unused if p.path not in used or p.line)]
     return ReadResult(
-        tuple(kept), tuple(p for p in unused if p.path not in used or p.line), tuple(notes)
+        tuple(finder.renamed(e) for e in kept),
+        tuple(map(finder.renamed_problem, unused)),
+        tuple(map(finder.renamed_text, notes)),
     )
 
 
@@ -127,36 +127,6 @@ def _read_file(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
     if options.format is not None:
         return read_as(options.format, file, options)
     return read_recognised(file, options)
-
-
-def _files(sources: Iterable[str | Path]) -> Iterator[Path]:
-    seen: set[str] = set()
-    for source in sources:
-        for path in _expand(source):
-            resolved = os.path.realpath(path)  # unlike Path.resolve, it bears links in a circle
-            if resolved not in seen:
-                seen.add(resolved)
-                yield path
-
-
-def _expand(source: str | Path) -> list[Path]:
-    if not str(source).strip():
-        raise InputError("''", "an empty name of a source; give a file, a directory or a glob")
-    path = Path(source)
-    if path.is_dir():
-        return sorted(
-            p
-            for p in path.rglob("*")
-            if p.is_file()
-            and p.suffix.lower() not in _SKIPPED_SUFFIXES
-            and not any(part.startswith(".") for part in p.relative_to(path).parts)
-        )
-    if path.exists():
-        return [path]
-    matches = sorted(Path(p) for p in glob.glob(str(source), recursive=True))
-    if not matches:
-        raise InputError(str(source), "no such file or directory")
-    return [file for match in matches for file in (_expand(match) if match.is_dir() else [match])]
 
 
 def _with_score(

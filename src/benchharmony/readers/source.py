@@ -20,6 +20,9 @@ from benchharmony.evaluation import Evaluation
 #: How much of a file a reader sees when it decides whether the file is its own.
 HEAD_BYTES = 1 << 16
 
+#: Files in a searched directory that nobody means as a log.
+SKIPPED_SUFFIXES = (".md", ".py", ".yaml", ".yml", ".txt", ".html", ".png", ".svg", ".ipynb")
+
 _Compression = Literal["gzip", "zstd"]
 _MAGIC: tuple[tuple[bytes, _Compression], ...] = (
     (b"\x1f\x8b", "gzip"),
