@@ -2,24 +2,15 @@
 
     python tools/landscape_figures.py PATH_TO_SHARED_DATA [PART ...]
 
-PART is naep, predictive, pythia, mistral, mmlu-pro or uncertainty; all by default. The last three
-are formats that ``benchharmony.read`` does not know (yet): they are read here, as far as these
-figures need.
+PART is naep, predictive, pythia, mistral, mmlu-pro or uncertainty; all by default.
 """
 
-import csv
-import gzip
-import io
-import json
-import pickle
 import sys
 import warnings
-import zipfile
 from pathlib import Path
 
-import numpy as np
-
-from benchharmony import BenchharmonyError, Evaluation, landscape, partition, read
+from benchharmony import BenchharmonyError, landscape, partition, read
+from benchharmony.merge import merge
 from benchharmony.report import Settings
 from benchharmony.splits import split_all
 
@@ -58,77 +49,27 @@ def pythia(logs):
 
 
 def mistral(logs):
-    """Read one CSV per subject and precision: question, options, key, and whether it was right."""
-    evaluations = []
-    for folder, name in (("results", "full"), ("results-8", "8-bit"), ("results-4", "4-bit")):
-        scores, subjects, ids = [], [], []
-        for path in sorted((logs / "cs247-mmlu-mistral" / folder).glob("*.csv*")):
-            subject = path.name.split(".")[0]
-            with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
-                rows = list(csv.DictReader(stream))
-            scores += [row["correct"] == "True" for row in rows]
-            subjects += [subject] * len(rows)
-            ids += [f"{subject} {i}" for i in range(len(rows))]
-        evaluations.append(
-            Evaluation.from_arrays(
-                benchmark="MMLU", model=f"Mistral-7B {name}", scores=np.array(scores, float),
-                item_ids=ids, groups={"subject": subjects},
-            )
-        )  # fmt: skip
-    show("Mistral", landscape(evaluations, partition="declared:subject", bootstrap=500))
+    """Three precisions of one model: a CSV per subject, merged to one benchmark."""
+    evaluations = merge(read(logs / "cs247-mmlu-mistral"), "MMLU", "mmlu_*")
+    show("Mistral", landscape(evaluations, partition="declared:task", bootstrap=500))
 
 
 def mmlu_pro(logs):
-    """Read answers that hold a prediction or null; null counts as wrong."""
-    evaluations = []
-    for path in sorted((logs / "mmlu-pro-tiger").glob("*.zip")):
-        with zipfile.ZipFile(path) as archive:
-            rows = json.loads(archive.read(archive.namelist()[0]))
-        first = {row["question_id"]: row for row in reversed(rows)}
-        rows = list(first.values())
-        missing = sum(row["pred"] is None for row in rows)
-        model = path.name.removeprefix("model_outputs_").removesuffix("_5shots.zip")
-        print(f"{model}: {len(rows)} items, {missing} without an answer")
-        evaluations.append(
-            Evaluation.from_arrays(
-                benchmark="MMLU-Pro", model=model, item_ids=list(first),
-                scores=[float(row["pred"] == row["answer"]) for row in rows],
-                groups={"category": [row["category"] for row in rows]},
-            )
-        )  # fmt: skip
+    evaluations = read(logs / "mmlu-pro-tiger")
     show("MMLU-Pro", landscape(evaluations, partition="declared:category", bootstrap=500))
 
 
-class ArraysOnly(pickle.Unpickler):
-    """Build NumPy arrays and plain containers, refuse everything else a pickle may name."""
-
-    _ALLOWED = frozenset({"_reconstruct", "ndarray", "dtype", "scalar"})
-
-    def find_class(self, module, name):
-        if module.split(".")[0] == "numpy" and name in self._ALLOWED:
-            return super().find_class(module.replace("numpy.core", "numpy._core"), name)
-        raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
-
-
 def uncertainty(logs):
-    """Read option logits without a key: no H, but partitions and their agreement."""
-    evaluations = []
-    for folder in ("llm-uncertainty-bench", "llm-uncertainty-bench-llama2"):
-        for path in sorted((logs / folder).glob("*mmlu_10k*.gz")):
-            rows = ArraysOnly(io.BytesIO(gzip.decompress(path.read_bytes()))).load()[:2000]
-            logits = np.array([row["logits_options"] for row in rows], float)
-            evaluations.append(
-                Evaluation.from_arrays(
-                    benchmark="MMLU 10k", model=path.name.split("_mmlu")[0].replace("_", "."),
-                    scores=None, option_logprobs=logits, item_ids=[row["id"] for row in rows],
-                )
-            )  # fmt: skip
+    """Option logits without a key: no H, but partitions and their agreement."""
+    folders = [logs / f"llm-uncertainty-bench{end}" for end in ("", "-llama2")]
+    found = [e for e in read(*folders, allow_pickle=True) if e.benchmark == "mmlu_10k"]
+    evaluations = [e.take(range(2000)) for e in found]
     try:
         landscape(evaluations, partition="shared")
     except BenchharmonyError as error:
         print(f"\nH: {error}")
-    (found,) = split_all(evaluations, Settings(partition="shared")).found.values()
-    print_partitions("MMLU 10k", found)
+    (made,) = split_all(evaluations, Settings(partition="shared")).found.values()
+    print_partitions("MMLU 10k", made)
 
 
 def show(title, made):
