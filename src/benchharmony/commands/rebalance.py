@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from benchharmony.commands.plotting import check_plots
 from benchharmony.commands.settings import add_settings, settings_of
 from benchharmony.commands.sources import add_sources, read
 from benchharmony.rebalancing import command
@@ -18,5 +19,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, then prune and test."""
+    check_plots(args)
     settings = settings_of(args)
     return command.run(args, read(args).evaluations, settings)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchharmony.collect.command import add_run_arguments
 from benchharmony.commands.exports import add_exports, check_exports, write_exports
+from benchharmony.commands.plotting import add_plots, check_plots, write_plots
 from benchharmony.commands.settings import add_settings, settings_of
 from benchharmony.commands.sources import add_sources, read
 from benchharmony.commands.work import add_work, tell_kept, work_of
@@ -16,6 +17,8 @@ from benchharmony.terminal import Progress, say, stdout_console
 
 if TYPE_CHECKING:
     from benchharmony.report import Report
+
+_FORMATS = ("text", "json", "csv", "parquet", "md", "latex")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +40,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
-    group.add_argument("--format", default="text", choices=("text", "json", "csv", "parquet", "md"))
+    group.add_argument("--format", default="text", choices=_FORMATS)
     group.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
     group.add_argument("--html", metavar="FILE", help="write a page to send on: one HTML file")
+    add_plots(group)
     group.add_argument(
         "--details", action="store_true", help="subdomains and warnings of every evaluation"
     )
@@ -51,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings, work = settings_of(args), work_of(args)
     check_exports(args)
+    check_plots(args)
     _check_format(args)
     if args.model or args.gguf:
         _collect(args)
@@ -66,8 +71,20 @@ def run(args: argparse.Namespace) -> int:
         from benchharmony.page import report_page, save_page
 
         save_page(args, lambda command: report_page(made, command=command))
+    _draw(made, args)
     write_exports(made, args)
     return _judge(made, args.fail_under)
+
+
+def _draw(made: Report, args: argparse.Namespace) -> None:
+    from benchharmony.plots.evaluation import save_report
+
+    record = made.record
+    write_plots(
+        args,
+        lambda told: save_report(record, made.splits, args.plots, told),
+        expected=len(record["evaluations"]) + 1,
+    )
 
 
 def _check_format(args: argparse.Namespace) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchharmony.commands.plotting import add_plots, write_plots
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 
@@ -36,9 +36,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--match-items", type=int, metavar="N",
         help="items every benchmark is cut to in the size-matched table (default: the smallest)",
     )  # fmt: skip
-    add("--plots", metavar="DIR", help="write the plots there as SVG and PNG (benchharmony[plots])")
+    add_plots(group)
     out = parser.add_argument_group("output")
-    out.add_argument("--format", default="text", choices=("text", "json", "csv", "md"))
+    out.add_argument("--format", default="text", choices=("text", "json", "csv", "md", "latex"))
     out.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
     out.add_argument("--html", metavar="FILE", help="write a page to send on: one HTML file")
 
@@ -68,8 +68,9 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
         from benchharmony.page import landscape_page, save_page
 
         save_page(args, lambda command: landscape_page(made, command=command))
-    if args.plots:
-        _plot(made, Path(args.plots), args.quiet)
+    from benchharmony.plots import save_landscape
+
+    write_plots(args, lambda told: save_landscape(made.record, args.plots, told))
     return 0
 
 
@@ -96,12 +97,3 @@ def _write(made: Landscape, args: argparse.Namespace) -> None:
     else:
         sys.stdout.write(made.render(args.format))
     sys.stdout.flush()
-
-
-def _plot(made: Landscape, folder: Path, quiet: bool) -> None:
-    from benchharmony.plots import save_landscape
-    from benchharmony.terminal import say
-
-    for path in save_landscape(made.record, folder):
-        if not quiet:
-            say(f"written: {path}")

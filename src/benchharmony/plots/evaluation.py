@@ -15,6 +15,7 @@ from benchharmony.plots.by_k import silhouette_spec
 from benchharmony.plots.files import save_for_print
 from benchharmony.plots.item_map import COLOURED_BY, item_map_spec
 from benchharmony.plots.naming import subdomain_names
+from benchharmony.plots.overview import overview_spec
 from benchharmony.plots.similarity import similarity_spec
 from benchharmony.plots.style import SCREEN, Size
 from benchharmony.plots.subdomains import masses_spec, subdomain_spec
@@ -106,8 +107,8 @@ def save_report(
 ) -> list[Path]:
     """Write every plot of a report in both sizes of print; return the files.
 
-    Each evaluation gets a folder of its own, named after its benchmark and model, save where it
-    is the only one.
+    Several evaluations have an overview, and each a folder of its own, named after its benchmark
+    and model.
 
     Parameters
     ----------
@@ -131,6 +132,8 @@ def save_report(
     if not any(e["subdomains"] for e in entries):
         raise BenchharmonyError("nothing to plot: no evaluation has subdomains")
     out = []
+    if len(entries) > 1 and overview_spec(record) is not None:
+        out += save_for_print(lambda size: {"overview": overview_spec(record, size) or {}}, folder)
     for entry, place in zip(entries, folders_of(entries), strict=True):
         if told is not None:
             told(f"{entry['benchmark']} / {entry['model']}")

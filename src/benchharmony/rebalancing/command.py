@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from benchharmony.commands.plotting import add_plots, write_plots
 from benchharmony.errors import BenchharmonyError
 
 if TYPE_CHECKING:
@@ -57,8 +58,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="write keep and drop lists, a pruned copy of --items and a list for lm-eval --samples",
     )  # fmt: skip
     out.add_argument(
-        "--plot", metavar="FILE", help="the curve as .svg or .png (extra plots) or Vega-Lite .json"
+        "--plot",
+        metavar="FILE",
+        help="all curves as one .svg, .png or .pdf (extra plots) or Vega-Lite .json",
     )
+    add_plots(out)
     out.add_argument("--task", metavar="NAME", help="lm-eval task of the sample list")
 
 
@@ -162,6 +166,13 @@ def _show(args: argparse.Namespace, results: list[Rebalance]) -> None:
         write_plot(made, args.plot)
         if not args.quiet:
             say(f"written: {args.plot}")
+    if args.plots:
+        from benchharmony.plots import save_for_print
+        from benchharmony.rebalancing.plot import curve_specs
+
+        write_plots(
+            args, lambda told: save_for_print(lambda s: curve_specs(made, s), args.plots, told)
+        )
 
 
 def _export(args: argparse.Namespace, results: list[Rebalance]) -> None:

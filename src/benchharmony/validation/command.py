@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
+from benchharmony.commands.plotting import add_plots, write_plots
 from benchharmony.errors import BenchharmonyError
 
 if TYPE_CHECKING:
@@ -44,9 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     out.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
     out.add_argument("--html", metavar="FILE", help="write a page to send on: one HTML file")
     out.add_argument("--record", metavar="FILE", help="write the whole record there too, as JSON")
-    out.add_argument(
-        "--plots", metavar="DIR", help="write scatter plots and heat maps there (extra plots)"
-    )
+    add_plots(out)
 
 
 def collected(args: argparse.Namespace) -> list[str]:
@@ -123,9 +122,7 @@ def _show(args: argparse.Namespace, record: dict[str, Any]) -> None:
     if args.plots:
         from benchharmony.validation.plots import save_plots
 
-        for path in save_plots(record, args.plots):
-            if not args.quiet:
-                say(f"written: {path}")
+        write_plots(args, lambda told: save_plots(record, args.plots, told))
     if args.output:
         write_whole(args.output, render(record, args.format))
         if not args.quiet:
