@@ -366,3 +366,10 @@ def test_real_pickles_of_option_logits(shared_data):
     assert found.scores is None
     top = found.option_logprobs.max(axis=1, keepdims=True)
     assert int(((found.option_logprobs == top).sum(axis=1) > 1).sum()) == 24  # as counted there
+
+
+def test_a_decimal_of_a_model_size_is_no_boundary(tmp_path):
+    rows = [{"id": str(i), "logits_options": np.array([1.0, 0.5])} for i in range(3)]
+    path = write(tmp_path, rows, name="owl-1_8B_mmlu_10k_base_icl1.pkl")
+    (made,) = read(path, allow_pickle=True)
+    assert (made.model, made.benchmark) == ("owl-1.8B", "mmlu_10k")

@@ -38,9 +38,9 @@ _HOW = (
     "a Python pickle, which can run code when it is loaded; --allow-pickle reads its plain values "
     f"and NumPy arrays without running anything, or {_CONVERT}"
 )
-#: Files of LLM-Uncertainty-Bench: model, task, prompt and demonstrations.
+#: Files of LLM-Uncertainty-Bench: model (1_8B is 1.8B), task, prompt and demonstrations.
 _NAMED = re.compile(
-    r"(?P<model>[^_]+)_(?P<benchmark>.+)_(?:base|shared|task)(?:_instruct)?_icl\d(?:_cot)?"
+    r"(?P<model>(?:[^_]|(?<=\d)_(?=\d))+)_(?P<benchmark>.+)_(?:base|shared|task)(?:_instruct)?_icl\d(?:_cot)?"
 )
 
 #: Cells that are walked over: a small pickle may hold one value a million times.
@@ -81,7 +81,7 @@ def read(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
     if names is not None:
         options = replace(
             options,
-            model=options.model or names["model"],
+            model=options.model or names["model"].replace("_", "."),
             benchmark=options.benchmark or names["benchmark"],
         )
     return _evaluations(file, array_in(value), options)
