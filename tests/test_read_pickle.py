@@ -369,7 +369,6 @@ def test_real_pickles_of_option_logits(shared_data):
 
 
 def test_a_decimal_of_a_model_size_is_no_boundary(tmp_path):
-    rows = [{"id": str(i), "logits_options": np.array([1.0, 0.5])} for i in range(3)]
-    path = write(tmp_path, rows, name="owl-1_8B_mmlu_10k_base_icl1.pkl")
-    (made,) = read(path, allow_pickle=True)
+    path = write(tmp_path, rows(), name="owl-1_8B_mmlu_10k_base_icl1.pkl")
+    (made,) = read_sources([path], ALLOWED).evaluations
     assert (made.model, made.benchmark) == ("owl-1.8B", "mmlu_10k")
