@@ -6,6 +6,7 @@ import argparse
 import signal
 from pathlib import Path
 
+from benchharmony.commands.work import add_work, jobs, work_of
 from benchharmony.report.shown import shown
 from benchharmony.terminal import Progress, say
 
@@ -20,10 +21,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--dry-run", action="store_true", help="say what would be done, with sizes and times"
     )
     parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="processes for report and landscape"
+        "--jobs", type=jobs, metavar="N", help="processes for report and landscape (default 1)"
     )
+    add_work(parser, kept="'cache' in the results")
     parser.add_argument(
-        "--collect-jobs", type=int, default=1, metavar="N",
+        "--collect-jobs", type=jobs, default=1, metavar="N",
         help="cells collected at once; each loads its model (default 1)",
     )  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
@@ -31,7 +33,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the study, or say what it would do; 2 where a cell failed."""
-    from benchharmony.grid import cells, describe_study, read_study, run_study
+    from benchharmony.grid import describe_study, read_study, run_study
+    from benchharmony.grid.run import CACHE
 
     study = read_study(args.study)
     path = Path(args.study)
@@ -42,10 +45,11 @@ def run(args: argparse.Namespace) -> int:
     # A scheduler's SIGTERM ends the cells that run as well, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Progress(args.quiet) as progress:
-        progress.expect(sum(not c.done for c in cells(study, out)), "collecting")
+        work = work_of(args, out / CACHE)
         made = run_study(
-            study, out, jobs=args.jobs, collect_jobs=args.collect_jobs, progress=progress.step
-        )
+            study, out, collect_jobs=args.collect_jobs, progress=progress.step,
+            stage=progress.expect, **{**work, "cache": work["cache"] or False},
+        )  # fmt: skip
     print(
         f"{made.collected} cells collected, {made.done_before} done before, "
         f"{len(made.failed)} failed"

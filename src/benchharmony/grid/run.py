@@ -1,8 +1,8 @@
 """Run a study: collect what is missing, then the report and the landscape of what is there.
 
 Each cell is a process of its own: a model that runs out of memory takes nothing else with it, and
-what it used is free again. A cell is done when its evaluation is there, so a run that was killed
-goes on where it was.
+what it used is free again. A cell is done when its evaluation is there, and partitions and records
+are kept in the results directory as they come, so a run that was killed goes on where it was.
 """
 
 from __future__ import annotations
@@ -13,19 +13,24 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from benchharmony.cache import Cache, cache_of
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.grid.plan import EVALUATIONS, Cell, cells, collect_arguments
 from benchharmony.grid.spec import Study
+from benchharmony.parallel import Backend
 from benchharmony.report import write_whole
+from benchharmony.work import Work
 
 #: Runs one cell; returns why it failed, or None.
 RunCell = Callable[[Study, Cell], str | None]
 _STATE = "study.json"
+#: Where partitions and records are kept in the results directory.
+CACHE = "cache"
 #: Processes that collect a cell now.
 _RUNNING: set[subprocess.Popen[str]] = set()
 
@@ -57,10 +62,13 @@ def run_study(
     study: Study,
     out: str | Path,
     *,
-    jobs: int = 1,
+    jobs: int | None = None,
+    backend: Backend = "local",
+    cache: Cache | str | Path | Literal[False] | None = None,
     collect_jobs: int = 1,
     run_cell: RunCell | None = None,
     progress: Callable[[str], None] | None = None,
+    stage: Callable[[int, str], None] | None = None,
 ) -> StudyResult:
     """Collect what is missing, then write report and landscape.
 
@@ -70,15 +78,20 @@ def run_study(
         What to do.
     out : str or Path
         Results directory.
-    jobs : int
-        Processes for report and landscape.
+    jobs, backend
+        Of report and landscape: see :func:`benchharmony.report.report`.
+    cache : path, Cache or False, optional
+        Where partitions and records are kept; ``cache`` in the results directory by default, False
+        for nowhere.
     collect_jobs : int
         Cells collected at once; each loads its model.
     run_cell : callable, optional
         Another way to run a cell (a cluster's, say): takes study and cell, leaves one or more
         ``.parquet`` files in ``cell.folder``, returns None or why it failed.
     progress : callable, optional
-        Called with the name of each cell that ends.
+        Called with the name of each cell, partition or record that is done.
+    stage : callable, optional
+        Called when a stage begins, with how many of these it has and what it does.
 
     Raises
     ------
@@ -88,13 +101,17 @@ def run_study(
     folder = Path(out)
     every = cells(study, folder)
     todo = [c for c in every if not c.done]
+    began = stage or (lambda steps, what: None)
+    began(len(todo), "collecting")
     failed = _collect(study, todo, run_cell or collect_cell, collect_jobs, progress)
     evaluations = _evaluations(study, folder, every)
     if not evaluations:
         first = next(iter(failed.items()), ("", "nothing was collected"))
         raise BenchharmonyError(f"no evaluation was collected: {': '.join(filter(None, first))}")
     state = _state(study, folder)
-    files, unchanged = _results(study, folder, evaluations, state, jobs)
+    kept = None if cache is False else cache_of(folder / CACHE if cache is None else cache)
+    work = Work(jobs, backend, kept, progress)
+    files, unchanged = _results(study, folder, evaluations, state, work, began)
     return StudyResult(
         len(todo) - len(failed), len(every) - len(todo), failed, tuple(files), unchanged
     )
@@ -154,7 +171,7 @@ def _evaluations(study: Study, folder: Path, every: Sequence[Cell]) -> list[Eval
     for cell in every:
         files = sorted(cell.folder.glob("*.parquet"))
         for path in files:
-            e = Evaluation.load(path)
+            e = Evaluation.load(path, lazily=True)
             # A group of tasks leaves a file each; one file is the benchmark itself.
             benchmark = cell.benchmark.name if len(files) == 1 else e.benchmark
             out.append(replace(e, model=cell.model.name, benchmark=benchmark))
@@ -188,7 +205,8 @@ def _results(
     folder: Path,
     evaluations: list[Evaluation],
     state: dict[str, Any],
-    jobs: int,
+    work: Work,
+    began: Callable[[int, str], None],
 ) -> tuple[list[Path], bool]:
     """Write report and landscape, or find that they are there for the same state."""
     targets = [folder / name for name in ("report.json", "landscape.json", "landscape.txt")]
@@ -198,15 +216,16 @@ def _results(
     from benchharmony.report import report
     from benchharmony.splits import MANY_MODEL_KINDS
 
+    how = {f.name: getattr(work, f.name) for f in fields(work)}
     written = []
     if study.settings.partition not in MANY_MODEL_KINDS:
-        made = report(evaluations, settings=study.settings, jobs=jobs)
+        began(2 * len(evaluations), "report")
+        made = report(evaluations, settings=study.settings, **how)
         write_whole(targets[0], made.render("json"))
         written.append(targets[0])
     facts = {m.name: m.info for m in study.models}
-    over = landscape(
-        evaluations, settings=study.settings, models=facts, jobs=jobs, **study.landscape
-    )
+    began(len(evaluations), "landscape")
+    over = landscape(evaluations, settings=study.settings, models=facts, **how, **study.landscape)
     write_whole(targets[1], over.render("json"))
     write_whole(targets[2], over.render("text"))
     written += [targets[1], targets[2], *_plots(over.record, folder)]
