@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 Rows = Literal["evaluations", "subdomains"]
 
 
+#: Evaluations in the small picture of a report.
+_FEW = 12
+
+
 class ReportInNotebook:
     """Frames, charts and the rich representation of a report.
 
@@ -93,7 +97,7 @@ class ReportInNotebook:
         if len(entries) == 1:
             drawn = picture(subdomain_spec(entries[0]), "score of each subdomain")
         else:
-            drawn = picture(overview_spec(self.record), "H and score of every evaluation")
+            drawn = picture(overview_spec(self.record, most=_FEW), "H and score of the evaluations")
         return html_table(self.record) + drawn
 
     def _place(self, which: int | str) -> int:

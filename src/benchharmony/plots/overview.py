@@ -10,21 +10,25 @@ from benchharmony.report.shown import shown
 
 Spec = dict[str, Any]
 
-#: Evaluations that are drawn, those of lowest H; the record has all.
+#: Evaluations that are drawn by default.
 MOST = 40
 
 
-def overview_spec(record: dict[str, Any], size: Size = SCREEN) -> Spec | None:
+def overview_spec(record: dict[str, Any], size: Size = SCREEN, most: int = MOST) -> Spec | None:
     """Return a row per evaluation, highest noise-adjusted H first: H, its interval, the score.
 
-    None where no evaluation has a defined H.
+    Of more than ``most`` evaluations those of lowest H are drawn. None where no evaluation has a
+    defined H.
     """
     entries = [e for e in record["evaluations"] if e["harmony"]["adjusted"] is not None]
     if not entries:
         return None
-    order = sorted(entries, key=lambda e: -e["harmony"]["adjusted"])[-MOST:]
+    order = sorted(entries, key=lambda e: -e["harmony"]["adjusted"])[-most:]
     rows = rows_of(_names(order), None, size)
     values = [{**_facts(e), **rows.fields(i)} for i, e in enumerate(order)]
+    for value in values:
+        inside = (value["bottom"] - value["top"]) * 0.2
+        value |= {"upper": value["top"] + inside, "lower": value["bottom"] - inside}
     left = len(entries) - len(order)
     x: Spec = {
         "type": "quantitative", "title": "H and score",
@@ -33,7 +37,7 @@ def overview_spec(record: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     }  # fmt: skip
     y = rows.y("middle")
     whole = [{"filter": "isValid(datum.low)"}]
-    words = "dot: adjusted H, line: where true H lies; ring: raw H; tick: score"
+    words = "dot: adjusted H, line: where true H lies; ring: raw H; orange tick: score"
     if size.is_narrow:
         words = "dot: adjusted H; ring: raw; tick: score"
     if left:
