@@ -227,7 +227,7 @@ def _indices(spec: dict[str, Any] | None) -> list[int] | None:
 
 def _item_pictures(name: str, split: Split | None, drawer: Drawer) -> dict[str, Picture | None]:
     none: dict[str, Picture | None] = {"heat": None, "map": None}
-    if split is None or split.partition is None or drawer.why_not:
+    if split is None or split.partition is None or not drawer.draws("more"):
         return none
     from benchharmony.plots.evaluation import item_map_spec, similarity_spec
     from benchharmony.plots.items import map_points, similarity_cells

@@ -28,8 +28,8 @@ _OPEN = 2
 
 def page(record: dict[str, Any], command: str | None) -> str:
     """Return the page of a document ``benchharmony/landscape/1``."""
-    drawer = Drawer()
     entries = record["benchmarks"]
+    drawer = Drawer(len(entries))
     rows = [_row(i, e) for i, e in enumerate(entries)]
     context = {
         "title": _title(entries),
@@ -112,7 +112,11 @@ def _plane(record: dict[str, Any], drawer: Drawer) -> dict[str, Any] | None:
     links = sorted(range(len(entries)), key=lambda i: -entries[i]["n_items"])
     words = "Mean and standard deviation of H over models, a point per benchmark."
     picture = drawer.both(
-        lambda size: plane_spec(record, size=size), words, links=links, kind="benchmark"
+        lambda size: plane_spec(record, size=size),
+        words,
+        links=links,
+        kind="benchmark",
+        role="page",
     )
     if picture is None:
         return None
@@ -132,7 +136,9 @@ def _matched(record: dict[str, Any], drawer: Drawer) -> dict[str, Any] | None:
         return None
     cuts = record["size"]["matched"]
     picture: Picture | None = drawer.draw(
-        matched_spec(record), "The plane with all items, and cut to one number of items."
+        matched_spec(record),
+        "The plane with all items, and cut to one number of items.",
+        role="page",
     )
     return {
         "items": record["size"]["matched_items"],
@@ -159,7 +165,9 @@ def _trends(record: dict[str, Any], drawer: Drawer) -> list[dict[str, Any]]:
         if not entries:
             continue
         picture = drawer.draw(
-            trends_spec(record, over), f"H and score over {over}, a line per family of models."
+            trends_spec(record, over),
+            f"H and score over {over}, a line per family of models.",
+            role="page",
         )
         out.append({"over": over, "picture": picture, **trend_table(entries)})
     return out

@@ -11,7 +11,7 @@ from benchharmony import verdict
 from benchharmony.landscape import words as over_models
 from benchharmony.page.pictures import Drawer, Picture
 from benchharmony.page.safe import line
-from benchharmony.plots.style import COLOURS, SHAPES, cycle, framed
+from benchharmony.plots.style import COLOURS, SHAPES, Size, cycle, framed
 
 Spec = dict[str, Any]
 
@@ -83,7 +83,10 @@ def _plane(
     # plane_spec draws large benchmarks first; links follow its order.
     links = [benchmarks[r["benchmark"]] for r in sorted(rows, key=lambda r: -r["n_items"])]
     words = "Mean and standard deviation of H over models, a point per benchmark."
-    return drawer.draw(plane_spec({"benchmarks": rows}), words, links=links, kind="benchmark")
+    return drawer.both(
+        lambda size: plane_spec({"benchmarks": rows}, size=size), words,
+        links=links, kind="benchmark", role="page",
+    )  # fmt: skip
 
 
 def _together(group: Sequence[dict[str, Any]]) -> str:
@@ -120,21 +123,31 @@ def _points(
         "color": {**group, "scale": {"domain": names, "range": cycle(COLOURS, len(names))}},
         "shape": {**group, "scale": {"domain": names, "range": cycle(SHAPES, len(names))}},
     }  # fmt: skip
-    axis = {"type": "quantitative", "scale": {"zero": False, "padding": 14}}
-    spec = framed(
-        {
-            "title": "every evaluation: its score, and how evenly the score is spread",
-            "width": 480,
-            "height": 300,
-            "data": {"values": values},
-            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 0.9},
-            "encoding": {
-                "x": {**axis, "field": "x", "title": "adjusted H: how evenly it is spread"},
-                "y": {**axis, "field": "y", "title": "score: the average"},
-                **looks,
-                "tooltip": [{"field": "model"}, {"field": "benchmark"}],
+    axis = {
+        "type": "quantitative", "scale": {"zero": False, "padding": 14}, "axis": {"tickCount": 6},
+    }  # fmt: skip
+
+    def spec(size: Size) -> Spec:
+        narrow = size.is_narrow
+        legend: Spec = {"orient": "bottom", "columns": 2} if narrow else {}
+        asked = {"legend": legend} if some and len(names) > 1 else {"legend": None} if some else {}
+        return framed(
+            {
+                "width": size.width - (60 if narrow else 240),
+                "height": 240 if narrow else 300,
+                "data": {"values": values},
+                "mark": {"type": "point", "filled": True, "size": 80, "opacity": 0.9},
+                "encoding": {
+                    "x": {**axis, "field": "x", "title": "adjusted H: how even the score is"},
+                    "y": {**axis, "field": "y", "title": "score: the average"},
+                    **{key: {**look, **asked} for key, look in looks.items()},
+                    "tooltip": [{"field": "model"}, {"field": "benchmark"}],
+                },
             },
-        }
-    )
+            size,
+        )
+
     words = "Score and adjusted H of every evaluation; the table has the numbers."
-    return drawer.draw(spec, words, links=[place[id(e)] for e in there], kind="evaluation")
+    return drawer.both(
+        spec, words, links=[place[id(e)] for e in there], kind="evaluation", role="page"
+    )

@@ -7,10 +7,11 @@ markup; its black, grey and white become classes, which follow the reader's ligh
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
@@ -19,14 +20,18 @@ from benchharmony.page.safe import line
 from benchharmony.plots.style import SCREEN, Size
 
 Spec = dict[str, Any]
+#: What a picture is to its page.
+Role = Literal["page", "main", "more"]
 
 #: A picture for a narrow screen.
 PHONE = Size(350, 11.0)
 
 #: What to do where pictures cannot be drawn.
 HOW = "pip install 'benchharmony[plots]'"
-#: Pictures of one page at most: drawing takes about a tenth of a second for each.
-MOST_PICTURES = 240
+#: Drawing takes about a tenth of a second for each picture. Beyond so many evaluations (or
+#: benchmarks) of a page, pictures are not drawn a second time for narrow screens; only the main one
+#: of each is drawn; none of each is.
+MOST_TWICE, MOST_WHOLE, MOST_MAIN = 12, 40, 200
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _ELEMENTS = {
@@ -68,10 +73,13 @@ class Drawer:
 
     Attributes
     ----------
+    sections : int
+        Evaluations or benchmarks of the page, each with pictures of its own.
     why_not : str or None
         Why pictures are missing, in words; None where all are there.
     """
 
+    sections: int = 1
     why_not: str | None = None
     _count: int = field(default=0, repr=False)
     _convert: Any = field(default=None, repr=False)
@@ -81,8 +89,18 @@ class Drawer:
             import vl_convert
         except ImportError:
             self.why_not = f"Pictures are missing: they need the extra plots. {HOW}"
-        else:
-            self._convert = vl_convert
+            return
+        self._convert = vl_convert
+        fewer = "a page of fewer has all of them."
+        if self.sections > MOST_MAIN:
+            self.why_not = f"Of more than {MOST_MAIN} parts none has pictures of its own; {fewer}"
+        elif self.sections > MOST_WHOLE:
+            self.why_not = f"Of more than {MOST_WHOLE} parts each has one picture only; {fewer}"
+
+    def draws(self, role: Role) -> bool:
+        """Return whether pictures of a role are drawn on this page."""
+        most = {"page": math.inf, "main": MOST_MAIN, "more": MOST_WHOLE}[role]
+        return self._convert is not None and self.sections <= most
 
     def draw(
         self,
@@ -93,6 +111,7 @@ class Drawer:
         kind: str = "",
         themed: bool = True,
         pixels: bool = False,
+        role: Role = "more",
     ) -> Picture | None:
         """Return a picture, or None where there is none to draw or no more are drawn.
 
@@ -110,14 +129,12 @@ class Drawer:
             Whether black and white follow the theme; a heat map with numbers keeps its paper.
         pixels : bool
             Whether to draw pixels: a vector of thousands of marks would outweigh the page.
+        role : {"page", "main", "more"}
+            Of the whole page, the main one of a section, or another: which is left out first.
         """
-        if spec is None or self._convert is None:
+        if spec is None or not self.draws(role):
             return None
-        if self._count >= MOST_PICTURES:
-            self.why_not = (
-                f"Pictures stop after {MOST_PICTURES}: report on fewer evaluations to see theirs."
-            )
-            return None
+        spec = {k: v for k, v in spec.items() if k != "title"}  # the page has headings
         self._count += 1
         if pixels:
             return self._pixels(spec, words)
@@ -131,10 +148,13 @@ class Drawer:
         *,
         links: Sequence[int] | None = None,
         kind: str = "",
+        role: Role = "main",
     ) -> Picture | None:
         """Return a picture that is drawn twice, for wide and for narrow screens."""
-        wide = self.draw(spec(SCREEN), words, links=links, kind=kind)
-        narrow = self.draw(spec(PHONE), words, links=links, kind=kind)
+        wide = self.draw(spec(SCREEN), words, links=links, kind=kind, role=role)
+        if role != "page" and self.sections > MOST_TWICE:
+            return wide
+        narrow = self.draw(spec(PHONE), words, links=links, kind=kind, role=role)
         if wide is None or narrow is None:
             return wide
         both = Markup('<div class="on-wide">{}</div><div class="on-narrow">{}</div>')

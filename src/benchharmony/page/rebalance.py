@@ -63,7 +63,7 @@ _LIMITS = (
 
 def page(document: dict[str, Any], command: str | None) -> str:
     """Return the page of a document ``benchharmony/rebalance/1``."""
-    drawer = Drawer()
+    drawer = Drawer(len(document["benchmarks"]))
     rows = [_row(i, e) for i, e in enumerate(document["benchmarks"])]
     views = [_view(e, row, drawer) for e, row in zip(document["benchmarks"], rows, strict=True)]
     names = [e["benchmark"] for e in document["benchmarks"]]

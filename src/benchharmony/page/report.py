@@ -43,7 +43,7 @@ def page(record: dict[str, Any], splits: Sequence[Split], command: str | None) -
         What made it.
     """
     entries = record["evaluations"]
-    drawer, store = Drawer(), ItemStore(splits)
+    drawer, store = Drawer(len(entries)), ItemStore(splits)
     names = {
         key: {n: i for i, n in enumerate(dict.fromkeys(e[key] for e in entries))}
         for key in ("benchmark", "model")

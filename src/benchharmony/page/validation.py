@@ -45,7 +45,7 @@ _LIMITS = (
 
 def page(record: dict[str, Any], command: str | None) -> str:
     """Return the page of a record ``benchharmony/validation/1``."""
-    drawer = Drawer()
+    drawer = Drawer(len(record["cases"]))
     cases = [_case(i, case, drawer) for i, case in enumerate(record["cases"])]
     rest = {key: record.get(key) for key in ("planted_k_rules", "mistakes", *_REST)}
     other = [_table(t) for t in tables_of({"cases": [], **rest})]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -201,10 +202,18 @@ def spread(subdomains: Sequence[dict[str, Any]], mean: float | None, least: int 
         return ""
     low, high = min(rows, key=lambda s: s["score"]), max(rows, key=lambda s: s["score"])
     return (
-        f"Behind the average of {mean:.2f}: {line(low['label'], 60)} scores {low['score']:.2f} "
-        f"({low['weight']:.0%} of the items), {line(high['label'], 60)} {high['score']:.2f} "
+        f"Behind the average of {mean:.2f}: {_named(low)} scores {low['score']:.2f} "
+        f"({low['weight']:.0%} of the items), {_named(high)} {high['score']:.2f} "
         f"({high['weight']:.0%})."
     )
+
+
+def _named(subdomain: dict[str, Any]) -> str:
+    """Return a label; one that was only counted (S9) with the words of its items."""
+    label, words = line(subdomain["label"], 60), subdomain.get("keywords") or []
+    if not words or not re.fullmatch(r"S\d+", label):
+        return label
+    return f"{label} \u201c{', '.join(line(w, 20) for w in words[:3])}\u201d"
 
 
 def why_over_models(entry: dict[str, Any]) -> str:

@@ -90,7 +90,7 @@ class ItemList {
   entry(place) {
     const row = this.data.row[place];
     const text = this.set.text ? this.set.text[row] : "";
-    const summary = make("summary", {}, make("bdi", { class: "id", text: this.set.id[row], title: this.set.id[row] }));
+    const summary = make("summary", {}, make("bdi", { class: "id", text: ending(this.set.id[row]), title: this.set.id[row] }));
     const what = make("span", { class: "what" }, ...this.marked(text ? text.slice(0, 300) : this.set.id[row]));
     summary.append(what, make("small", { text: this.data.names[this.data.label[place]] }));
     const score = this.data.score?.[place];
@@ -135,6 +135,9 @@ class ItemList {
     return [...out, text.slice(from)];
   }
 }
+
+// Ids of one benchmark differ at their ends.
+const ending = (id) => (id.length > 16 ? `\u2026${id.slice(-15)}` : id);
 
 function listOf(evaluation) {
   const section = evaluation && find("[data-items]", evaluation);

@@ -69,7 +69,7 @@ class ItemMap {
         pen.globalAlpha = chosen >= 0 && !front ? 0.12 : 0.75;
         pen.fillStyle = this.colour(look);
         pen.beginPath();
-        shape(pen, look === -3 ? 1 : look < 0 ? 0 : Math.floor(look / COLOURS.length) % SHAPES, x, y, r);
+        shape(pen, kindOf(look), x, y, r);
         pen.fill();
       }
     }
@@ -79,12 +79,16 @@ class ItemMap {
   explain() {
     const way = Number(this.way.value);
     let entries;
-    if (this.data.score && way === 1) entries = [["right", RIGHT], ["wrong", WRONG]];
-    else entries = (way === 0 ? this.data.names : this.data.declared.names).map((name, i) => [name, this.colour(i)]);
+    if (this.data.score && way === 1) entries = [["right", RIGHT, 0], ["wrong", WRONG, 1]];
+    else entries = (way === 0 ? this.data.names : this.data.declared.names).map((name, i) => [name, this.colour(i), kindOf(i)]);
     const more = entries.length - 24;
-    const out = entries.slice(0, 24).map(([name, colour]) => {
-      const dot = make("i", { "aria-hidden": "true" });
-      dot.style.background = colour;
+    const out = entries.slice(0, 24).map(([name, colour, kind]) => {
+      const dot = make("canvas", { "aria-hidden": "true", width: 28, height: 28 });
+      const pen = dot.getContext("2d");
+      pen.fillStyle = colour;
+      pen.beginPath();
+      shape(pen, kind, 14, 14, 9);
+      pen.fill();
       return make("li", {}, dot, make("bdi", { text: name }));
     });
     if (more > 0) out.push(make("li", { text: `and ${more} more: point at an item` }));
@@ -109,6 +113,8 @@ class ItemMap {
     tip.show(lines.join("\n"), event.clientX, event.clientY);
   }
 }
+
+const kindOf = (look) => (look === -3 ? 1 : look < 0 ? 0 : Math.floor(look / COLOURS.length) % SHAPES);
 
 function shape(pen, kind, x, y, r) {
   if (kind === 1) pen.rect(x - r, y - r, 2 * r, 2 * r);
