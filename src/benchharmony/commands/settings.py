@@ -49,8 +49,9 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--tree", action="store_true", help="split subdomains again while the data support it")
     add("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
     add(
-        "--engine", default="auto", choices=("auto", "dense", "matrix-free", "low-rank"),
-        help="how the similarity is reached (default: by size and memory)",
+        "--engine", default="auto", metavar="NAME",
+        help="how the similarity is reached: auto (by size and memory, the default), dense, "
+        "matrix-free, low-rank; torch, torch:DEVICE or cupy hold it on an accelerator",
     )  # fmt: skip
     add("--jobs", type=jobs, metavar="N", help="processes (same result for any N; default 1)")
 
