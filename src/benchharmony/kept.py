@@ -115,6 +115,14 @@ def packed_record(record: dict[str, Any]) -> bytes | None:
     return None if record["error"] else json.dumps(record).encode()
 
 
+def unpacked_record(data: bytes) -> dict[str, Any]:
+    """Return what :func:`packed_record` packed."""
+    record = json.loads(data)
+    if not isinstance(record, dict) or "harmony" not in record:
+        raise ValueError("no record of an evaluation")
+    return record
+
+
 def _unless_error(pack: Callable[[T], bytes]) -> Callable[[T | str], bytes | None]:
     """Pack results; a text says why there is none, and may be about this machine's memory."""
     return lambda value: None if isinstance(value, str) else pack(value)
@@ -122,4 +130,4 @@ def _unless_error(pack: Callable[[T], bytes]) -> Callable[[T | str], bytes | Non
 
 PARTITION: Packing[Partition | str] = Packing(_unless_error(packed_partition), unpacked_partition)
 GROUP: Packing[Group | str] = Packing(_unless_error(packed_group), unpacked_group)
-RECORD: Packing[dict[str, Any]] = Packing(packed_record, json.loads)
+RECORD: Packing[dict[str, Any]] = Packing(packed_record, unpacked_record)
