@@ -70,6 +70,9 @@ def test_auto_goes_by_the_silhouette_where_it_says_something_and_by_stability_el
     assert any("--k-rule silhouette gives the paper" in note for note in by_rule["auto"].notes)
     assert not any("--k-rule silhouette" in note for note in by_rule["stability"].notes)
 
+    nothing, _ = planted(sizes=(100,), performance=(0.5,), outcomes=1000, noise=1, seed=3)
+    assert any("no k is stable" in note for note in partition(nothing).notes)
+
 
 def test_a_fixed_k_is_kept_and_its_tiny_subdomains_told():
     made, _ = planted(sizes=(150, 3), performance=(0.5, 0.5))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -115,15 +115,22 @@ def choose_k(sweep: Sweep, kernel: Kernel, counts: NDArray[np.int64], choice: Ch
         gaps = eigengap_by_k(sweep.eigenvalues, realised)
         return Chosen(_highest(gaps, admissible), _highest(gaps, realised))
     stable = stability_by_k(kernel, realised, counts=counts, seed=choice.seed)
-    found = Chosen(_finest(stable, admissible), _finest(stable, realised))
-    return found if choice.k_rule == "stability" else replace(found, note=_why(sweep, top))
+    k = _finest(stable, admissible)
+    note = _why(sweep, top, stable.get(k or 0, 0.0)) if choice.k_rule == "auto" else None
+    return Chosen(k, _finest(stable, realised), note=note)
 
 
-def _why(sweep: Sweep, top: int | None) -> str:
+def _why(sweep: Sweep, top: int | None, agreed: float) -> str:
     height = "" if top is None else f" (at most {sweep.silhouette[top]:.2f}, at k = {top})"
+    how = (
+        f"k is the finest whose subsamples agree ({agreed:.2f})"
+        if agreed > STABLE
+        else f"k is the most stable one, and no k is stable (subsamples agree at {agreed:.2f}): "
+        "read H for every k"
+    )
     return (
-        f"the silhouette tells nothing about k here{height}, so k is the finest whose subsamples "
-        "agree; --k-rule silhouette gives the paper's choice"
+        f"the silhouette tells nothing about k here{height}, so {how}; --k-rule silhouette gives "
+        "the paper's choice"
     )
 
 
