@@ -27,6 +27,7 @@ from benchharmony.predictive import Predictive
 SHORT = {"SmolLM2-135M-Instruct": "SmolLM2", "gemma-3-270m": "Gemma"}
 ORDER = ("mmlu", "arc_easy", "pubmedqa", "triviaqa", "redundantqa")
 POSITIONS = ("item", "answer", "question", "next")
+SCORES = ("acc", "acc_norm", "exact_match", "f1")
 TOP_K = (256, 1024, 4096, 0)
 
 
@@ -69,7 +70,7 @@ def scores(found: list[Evaluation]) -> str:
     rows = []
     for benchmark in dict.fromkeys(e.benchmark for e in found):
         group = {e.model: e for e in found if e.benchmark == benchmark}
-        names = list(next(iter(group.values())).metrics)
+        names = [n for n in SCORES if n in next(iter(group.values())).metrics]
         cells = [
             " / ".join(f"{np.mean(group[m].metrics[name]):.3f}" for name in names)
             if m in group
