@@ -13,15 +13,24 @@ from benchharmony.evaluation import Evaluation
 from benchharmony.readers.columns import ROLES
 from benchharmony.readers.finding import Finder
 from benchharmony.readers.registry import (
+    loaded,
     read_as,
     read_recognised,
     readers,
     readers_named,
-    registry,
 )
 from benchharmony.readers.source import Reader, ReadOptions, SourceFile
 
-__all__ = ["ReadOptions", "ReadResult", "Reader", "SourceFile", "read_sources", "readers"]
+__all__ = [
+    "InputError",
+    "Problem",
+    "ReadOptions",
+    "ReadResult",
+    "Reader",
+    "SourceFile",
+    "read_sources",
+    "readers",
+]
 
 #: Readers that heed ``ReadOptions.columns`` have names that end so.
 TABLE_FORMATS = ("table", "matrix", "dataset on disk")
@@ -92,7 +101,7 @@ def read_sources(
     if score is not None:
         evaluations = list(_with_score(evaluations, score, unused))
     kept, repeats = _without_repeats(evaluations)
-    notes = [*registry().broken, *finder.notes, *_unheeded(options, evaluations), *repeats]
+    notes = [*loaded().broken, *finder.notes, *_unheeded(options, evaluations), *repeats]
     used = {file for e in evaluations for file in e.source.files}
     unused = [*finder.problems, *(p for p in unused if p.path not in used or p.line)]
     return ReadResult(

@@ -10,6 +10,7 @@ from typing import Any
 
 from benchharmony.readers.declared import label_columns
 from benchharmony.readers.source import decode, to_float
+from benchharmony.readers.typed_rows import Request, whole
 
 #: Keys of a row that are not metrics.
 STRUCTURE = frozenset(
@@ -124,7 +125,7 @@ def option_logprobs(row: Mapping[str, Any]) -> list[float] | None:
     and bare numbers. One response alone is a perplexity or a generation, not a choice.
     """
     for name in ("filtered_resps", "resps"):
-        responses = row.get(name)
+        responses = whole(row.get(name))
         if not isinstance(responses, list) or len(responses) < 2:
             continue
         values = [_log_likelihood(r) for r in responses]
@@ -149,16 +150,21 @@ def _log_likelihood(response: Any) -> float | None:
 
 
 def argument_pairs(arguments: Any) -> list[tuple[Any, Any]]:
-    """Return the (context, continuation or settings) pairs of a row, one per request."""
+    """Return the (context, continuation or settings) pairs of a row, one per request.
+
+    Contexts that were left as bytes stay so: :func:`last_question` decodes the one it needs.
+    """
     if isinstance(arguments, dict):
         numbered = [(_trailing_number(name), value) for name, value in arguments.items()]
         calls = [v for _, v in sorted(numbered, key=lambda pair: pair[0])]
+        if isinstance(calls[0] if calls else None, Request):
+            return [(c.arg_0, c.arg_1) for c in calls]
         return [(c.get("arg_0"), c.get("arg_1")) for c in calls if isinstance(c, dict)]
     if not isinstance(arguments, list):
         return []
     if len(arguments) == 2 and isinstance(arguments[0], str):
         return [(arguments[0], arguments[1])]  # one flat pair: the first option only
-    return [(a[0], a[1]) for a in arguments if isinstance(a, list) and len(a) == 2]
+    return [(a[0], a[1]) for a in arguments if isinstance(a, (list, tuple)) and len(a) == 2]
 
 
 def _trailing_number(name: str) -> int:
@@ -282,6 +288,7 @@ def question_of(doc: Mapping[str, Any]) -> str:
 
 def last_question(context: Any) -> str:
     """Return the last question of a prompt: its last block, without the cue for the answer."""
+    context = whole(context)
     if isinstance(context, list):
         context = _last_message(context)
     if isinstance(context, str) and context.startswith('[{"role"'):

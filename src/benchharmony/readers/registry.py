@@ -58,7 +58,7 @@ class Registry:
 
 
 @cache
-def registry() -> Registry:
+def loaded() -> Registry:
     """Load every reader; a plug-in that fails is named and left out."""
     added: list[Reader] = []
     broken: list[str] = []
@@ -75,7 +75,7 @@ def registry() -> Registry:
 
 def readers() -> tuple[Reader, ...]:
     """Return every reader: plug-ins (entry point ``benchharmony.readers``) first, then ours."""
-    return registry().readers
+    return loaded().readers
 
 
 def readers_named(name: str) -> tuple[Reader, ...]:
@@ -127,7 +127,7 @@ def read_recognised(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
     for reader in readers():
         if not reader.sniff(file):
             continue
-        if reader.name not in registry().plugins:
+        if reader.name not in loaded().plugins:
             return _with_notes(read_with(reader, file, options), failed)
         try:
             return _with_notes(read_with(reader, file, options), failed)

@@ -12,6 +12,7 @@ from rich.text import Text
 from benchharmony.errors import Problem
 from benchharmony.evaluation import Evaluation
 from benchharmony.readers import ReadResult, readers
+from benchharmony.readers.registry import loaded
 from benchharmony.report.shown import shown
 
 #: Items named per evaluation among those left out; the report's JSON has all.
@@ -48,9 +49,15 @@ def unused_lines(unused: Sequence[Problem]) -> list[str]:
 
 
 def print_formats(console: Console) -> None:
-    """Print the formats that can be read."""
+    """Print the formats that can be read, each with an example, and plug-ins that do not load."""
     for reader in readers():
-        console.print(Text(f"{reader.name}: {reader.description}"))
+        console.print(Text(shown(reader.name, 60), style="bold"))
+        console.print(Padding(Text(shown(reader.description, 300)), (0, 0, 0, 2), expand=False))
+        if reader.example:
+            example = Text(f"e.g. {shown(reader.example, 200)}", style="dim")
+            console.print(Padding(example, (0, 0, 0, 2), expand=False))
+    for line in loaded().broken:
+        console.print(Text(shown(line, 600), style="yellow"))
 
 
 def _heading(evaluation: Evaluation) -> str:
