@@ -1,5 +1,6 @@
 """Declared subdomains and their H are found where they are there, and not where they are not."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -207,8 +208,6 @@ def test_agreement_leaves_out_items_that_one_lacks():
 
 def test_views_of_the_same_items_are_joined_in_the_order_of_the_first():
     made, _ = plant_partition((20, 20), (0.5, 0.5), vocab_size=20)
-    from dataclasses import replace
-
     answer = replace(made, predictive={"answer": made.predictive["item"]})
     (joined,) = joined_views([made, answer.take(np.arange(40)[::-1])])
     np.testing.assert_array_equal(
@@ -216,10 +215,19 @@ def test_views_of_the_same_items_are_joined_in_the_order_of_the_first():
     )
 
 
+def test_what_was_averaged_or_asked_otherwise_stays_apart_and_is_named():
+    made, _ = plant_partition((20, 20), (0.5, 0.5), vocab_size=20)
+    geometric, chat = (
+        replace(made, metadata={"settings": settings})
+        for settings in ({"mean": "geometric"}, {"mean": "arithmetic", "chat_template": True})
+    )
+    apart = joined_views([made, geometric, chat])
+    named = [list(case_of(e).views) for e in apart]
+    assert named == [["item"], ["item, geometric"], ["item, chat template"]]
+
+
 def test_a_case_needs_distributions_and_labels():
     made, _ = plant_partition((20, 20), (0.5, 0.5), vocab_size=20)
-    from dataclasses import replace
-
     with pytest.raises(BenchharmonyError, match="no predictive distributions"):
         case_of(replace(made, predictive={}))
     with pytest.raises(BenchharmonyError, match="--declared"):

@@ -13,6 +13,8 @@ from pathlib import Path
 
 SHORT = {"smollm2-135m-instruct": "SmolLM2", "gemma-3-270m": "Gemma"}
 POSITIONS = ("item", "answer", "question", "next")
+#: How distributions were averaged or asked for, where that is not the default.
+UNUSUAL = ("geometric", "chat template")
 
 
 def main() -> None:
@@ -24,7 +26,9 @@ def main() -> None:
     for name in args.records:
         read = json.loads(Path(name).read_text())
         for case in read.pop("cases"):
-            cases.setdefault((case["benchmark"], case["model"].casefold()), {}).update(case)
+            known = cases.setdefault((case["benchmark"], case["model"].casefold()), {})
+            similarities = known.get("similarities", []) + case.get("similarities", [])
+            known.update(case, similarities=similarities)
         between = record.get("between_models", []) + read.pop("between_models", [])
         record["between_models"] = between
         record.update({key: value for key, value in read.items() if value})
@@ -66,7 +70,7 @@ def ranking(cases, _):
     both = models_of(cases, "redundantqa")
     found = [by_name(case) for case in both]
     rows = []
-    for name in found[0]:
+    for name in filter(usual, found[0]):
         r = [f[name]["ranking"] for f in found]
         same = found[0][name]["family"] in ("words", "embeddings")
         cells = [
@@ -80,9 +84,9 @@ def ranking(cases, _):
 
 
 def domains(cases, _):
-    benchmarks = ("redundantqa", "mmlu15")
+    benchmarks = ("redundantqa", "mmlu")
     found = {b: [by_name(case) for case in models_of(cases, b)] for b in benchmarks}
-    names = [n for n in {**found["redundantqa"][0], **found["mmlu15"][0]} if "letter" not in n]
+    names = list(filter(usual, {**found["redundantqa"][0], **found["mmlu"][0]}))
     rows = []
     for name in names:
         row = [name]
@@ -98,9 +102,35 @@ def domains(cases, _):
         row[-1] = f"{row[-1]:.3f}"
         rows.append(row)
     return table(
-        ["SmolLM2 / Gemma", "RedundantQA, k = 4: ARI", "AMI", "MMLU, k = 15: ARI", "AMI",
+        ["SmolLM2 / Gemma", "RedundantQA, k = 4: ARI", "AMI", "MMLU, k = 21: ARI", "AMI",
          "largest AMI, shuffled"], rows,
     )  # fmt: skip
+
+
+def usual(name):
+    return not name.endswith(UNUSUAL)
+
+
+def means(cases, _):
+    """Positions and means side by side, on meaning and on topics."""
+    both = {b: [by_name(case) for case in models_of(cases, b)] for b in ("redundantqa", "mmlu")}
+    rows = []
+    for positions in POSITIONS:
+        for way in ("arithmetic", *UNUSUAL):
+            name = positions if way == "arithmetic" else f"{positions}, {way}"
+            meaning = [f.get(name) for f in both["redundantqa"]]
+            topics = [f.get(name) for f in both["mmlu"]]
+            if any(meaning):
+                rows.append([
+                    positions, way,
+                    pair(s and s["ranking"]["all"]["auc"] for s in meaning),
+                    pair(s and s["ranking"]["others"] for s in meaning),
+                    pair(s and s["domains"]["ami"] for s in meaning),
+                    pair(s and s["domains"]["ami"] for s in topics),
+                ])  # fmt: skip
+    return table(
+        ["positions", "mean or prompt", "AUC", "others", "AMI RedundantQA", "AMI MMLU"], rows
+    )
 
 
 def combined(_, record):
@@ -116,7 +146,7 @@ def combined(_, record):
 
 def recovery(cases, _):
     rows = []
-    for benchmark in ("redundantqa", "mmlu15"):
+    for benchmark in ("redundantqa", "mmlu"):
         for case in models_of(cases, benchmark):
             for r in case.get("recovery", []):
                 f, c = r["fit"], r["shuffled"]
@@ -135,7 +165,7 @@ def recovery(cases, _):
 
 
 def k_rules(cases, _):
-    columns = [(b, c) for b in ("redundantqa", "mmlu15") for c in models_of(cases, b)
+    columns = [(b, c) for b in ("redundantqa", "mmlu") for c in models_of(cases, b)
                if c.get("k_rules")]  # fmt: skip
     found = [{r["rule"]: r for r in c["k_rules"] if r["positions"] == "item"} for _, c in columns]
     head = ["rule (item): k, AMI, H error"]
@@ -159,7 +189,7 @@ def planted_rules(_, record):
 
 def sensitivity(cases, _):
     rows = []
-    for benchmark in ("redundantqa", "mmlu15"):
+    for benchmark in ("redundantqa", "mmlu"):
         for case in models_of(cases, benchmark):
             s = case.get("sensitivity")
             if s is None:
@@ -186,7 +216,7 @@ def sensitivity(cases, _):
 
 def stability(cases, _):
     rows = []
-    for benchmark in ("redundantqa", "mmlu15"):
+    for benchmark in ("redundantqa", "mmlu"):
         for case in models_of(cases, benchmark):
             name = SHORT[case["model"].casefold()]
             rows += [
@@ -234,8 +264,8 @@ def mistakes(_, record):
 
 
 TABLES = {
-    "ranking": ranking, "domains": domains, "combined": combined, "recovery": recovery,
-    "k-rules": k_rules, "planted-rules": planted_rules, "sensitivity": sensitivity,
+    "ranking": ranking, "domains": domains, "means": means, "combined": combined,
+    "recovery": recovery, "k-rules": k_rules, "planted-rules": planted_rules, "sensitivity": sensitivity,
     "stability": stability, "between-models": between, "planted": planted, "mistakes": mistakes,
 }  # fmt: skip
 

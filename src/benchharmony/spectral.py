@@ -76,7 +76,7 @@ def spectral_sweep(similarity: FloatArray, ks: Sequence[int], *, seed: int = 0) 
     BenchharmonyError
         For a k out of range or no k at all.
     """
-    with _kernel_of(similarity) as kernel:
+    with kernel_of(similarity) as kernel:
         return sweep(kernel, np.ones(len(similarity), dtype=np.int64), ks, seed=seed)
 
 
@@ -109,7 +109,7 @@ def silhouette_by_k(similarity: FloatArray, labels: Mapping[int, Labels]) -> dic
     Equal to scikit-learn's ``silhouette_score(1 - S, labels, metric="precomputed")``; NaN for a
     clustering of fewer than 2 clusters.
     """
-    with _kernel_of(similarity) as kernel:
+    with kernel_of(similarity) as kernel:
         return mean_silhouettes(kernel, np.ones(len(similarity), dtype=np.int64), labels)
 
 
@@ -133,7 +133,7 @@ def stability_by_k(
     default.
     """
     if isinstance(similarity, np.ndarray):
-        with _kernel_of(similarity) as kernel:
+        with kernel_of(similarity) as kernel:
             return stability_by_k(kernel, ks, counts=counts, pairs=pairs, seed=seed)
     items = (
         np.arange(len(similarity)) if counts is None else np.repeat(np.arange(len(counts)), counts)
@@ -222,7 +222,8 @@ def _components(kernel: Kernel, eigenvalues: FloatArray) -> int:
 
 
 @contextmanager
-def _kernel_of(similarity: FloatArray) -> Iterator[Kernel]:
+def kernel_of(similarity: FloatArray) -> Iterator[Kernel]:
+    """Hold a similarity matrix, shape (n, n), as the dense engine does."""
     matrix = np.array(similarity)
     np.fill_diagonal(matrix, 0)
     with Workers() as workers:

@@ -58,9 +58,8 @@ class Case:
 
     @property
     def views(self) -> dict[str, Predictive]:
-        """Distributions by positions; a geometric mean is named so."""
-        mean = _mean_of(self.evaluation)
-        suffix = "" if mean == "arithmetic" else f", {mean}"
+        """Distributions by positions; a geometric mean and a chat template are named."""
+        suffix = "".join(f", {word}" for word in _made_with(self.evaluation))
         return {f"{name}{suffix}": v for name, v in self.evaluation.predictive.items()}
 
     @cached_property
@@ -156,11 +155,11 @@ def joined_views(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """Join evaluations of one model and the same items that differ in their positions.
 
     The first gives scores and names, and its own distributions stay; others add positions that
-    it lacks. Evaluations whose mean differs (arithmetic, geometric) stay apart.
+    it lacks. Evaluations whose mean or prompt differs (geometric, chat template) stay apart.
     """
     joined: dict[Any, Evaluation] = {}
     for e in evaluations:
-        key = (e.model.casefold(), frozenset(e.item_ids), _mean_of(e))
+        key = (e.model.casefold(), frozenset(e.item_ids), _made_with(e))
         first = joined.get(key)
         if first is None:
             joined[key] = e
@@ -177,7 +176,11 @@ def declared_codes(case: Case) -> NDArray[np.int64]:
     return codes(case.declared)
 
 
-def _mean_of(evaluation: Evaluation) -> str:
+def _made_with(evaluation: Evaluation) -> tuple[str, ...]:
+    """Return what is unusual about how an evaluation was collected."""
     settings = evaluation.metadata.get("settings")
-    mean = settings.get("mean") if isinstance(settings, dict) else None
-    return str(mean or "arithmetic")
+    if not isinstance(settings, dict):
+        return ()
+    mean = str(settings.get("mean") or "arithmetic")
+    unusual = () if mean == "arithmetic" else (mean,)
+    return (*unusual, "chat template") if settings.get("chat_template") else unusual

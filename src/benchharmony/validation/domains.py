@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchharmony.choice import MIN_SHARE, Choice
-from benchharmony.spectral import Sweep, spectral_sweep
+from benchharmony.choice import MIN_SHARE, Choice, choose_k
+from benchharmony.spectral import Sweep, kernel_of, spectral_sweep
 
 FloatArray = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -112,6 +112,15 @@ def best_k(
     """
     ks = [k for k in admissible(sweep, k_range, min_share) if np.isfinite(merits.get(k, np.nan))]
     return max(ks, key=lambda k: (merits[k], -k)) if ks else None
+
+
+def default_k(
+    similarity: FloatArray, sweep: Sweep, k_range: tuple[int, int], *, seed: int = 0
+) -> int | None:
+    """Return the k that :func:`benchharmony.partition` chooses by default; None without any."""
+    items = np.ones(len(similarity), dtype=np.int64)
+    with kernel_of((similarity + similarity.T) / 2) as kernel:
+        return choose_k(sweep, kernel, items, Choice(k_range=k_range, seed=seed)).k
 
 
 def admissible(sweep: Sweep, k_range: tuple[int, int], min_share: float = MIN_SHARE) -> list[int]:

@@ -19,7 +19,7 @@ from benchharmony.metric import harmony_score, summarise
 from benchharmony.predictive import Predictive
 from benchharmony.similarity import jeffreys
 from benchharmony.validation.divergences import similarity_from
-from benchharmony.validation.domains import best_k, clustered
+from benchharmony.validation.domains import clustered, default_k
 from benchharmony.validation.planted import planted_performance, planted_sizes
 
 FloatArray = NDArray[np.float64]
@@ -208,7 +208,8 @@ def _trial(
         sizes, planted_performance(0.15, k, rng), overlap=overlap, vocab_size=vocab_size,
         seed=int(rng.integers(2**31)),
     )  # fmt: skip
-    sweep = clustered(similarity_from(jeffreys(made.predictive["item"])), (2, 20), (k,))
+    similarity = similarity_from(jeffreys(made.predictive["item"]))
+    sweep = clustered(similarity, (2, 20), (k,))
     scores = np.asarray(made.scores)
 
     def h(labels: Labels) -> float:
@@ -216,7 +217,7 @@ def _trial(
         return harmony_score(s.weights, s.performance)
 
     real, at_k = h(truth), sweep.labels[k]
-    chosen = best_k(sweep.silhouette, sweep, (2, 20))
+    chosen = default_k(similarity, sweep, (2, 20))
     nan = float("nan")
     other = (nan, nan, nan)
     if chosen is not None:

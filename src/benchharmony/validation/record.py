@@ -11,7 +11,7 @@ from benchharmony._version import __version__
 from benchharmony.metric import BANDWIDTH, EPSILON
 from benchharmony.validation import SECTIONS
 from benchharmony.validation.case import Case, declared_codes
-from benchharmony.validation.domains import best_k, clustered, found
+from benchharmony.validation.domains import clustered, default_k, found
 from benchharmony.validation.ranking import ranking
 from benchharmony.validation.rivals import Missing, Similarity, predictive_similarities, rivals
 
@@ -142,7 +142,7 @@ def _similarities(case: Case, s: ValidationSettings, progress: Progress) -> dict
 def similarity_row(case: Case, one: Similarity, s: ValidationSettings) -> dict[str, Any]:
     """Return how one similarity ranks paraphrases and finds the declared subdomains."""
     sweep = clustered(one.matrix, s.k_range, (case.n_declared,), seed=s.seed)
-    chosen = best_k(sweep.silhouette, sweep, s.k_range)
+    chosen = default_k(one.matrix, sweep, s.k_range, seed=s.seed)
     return {
         "name": one.name,
         "family": one.family,

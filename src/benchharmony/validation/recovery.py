@@ -17,7 +17,7 @@ from benchharmony.errors import BenchharmonyError
 from benchharmony.metric import BANDWIDTH, EPSILON, harmony_score, summarise
 from benchharmony.spectral import Sweep
 from benchharmony.validation.divergences import similarity_from
-from benchharmony.validation.domains import best_k, clustered, modularity
+from benchharmony.validation.domains import best_k, clustered, default_k, modularity
 
 FloatArray = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -29,6 +29,9 @@ SPREADS = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3)
 #: Fewest items of a subdomain, and fewest sub-benchmarks that a correlation is given for.
 _FEWEST, _FEW = 12, 10
 _MOST_DOMAINS = 8
+#: How k is chosen: as declared, by the default rule, by the silhouette (the paper's), by
+#: modularity.
+RULES = ("declared", "auto", "silhouette", "modularity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +97,7 @@ class Recovery:
     Attributes
     ----------
     positions, scores, rule : str
-        Distributions compared, kind of scores, how k was chosen ("declared", "silhouette",
-        "modularity").
+        Distributions compared, kind of scores, how k was chosen (RULES).
     points : tuple of Point
         One per sub-benchmark for which H is defined.
     undefined : int
@@ -228,12 +230,12 @@ def recover(
         Of k-means, the shuffles and the bootstrap.
     """
     rng = np.random.default_rng(seed)
-    points: dict[str, list[Point]] = {"declared": [], "silhouette": [], "modularity": []}
+    points: dict[str, list[Point]] = {rule: [] for rule in RULES}
     for sub in subs:
         k_true = int(sub.labels.max()) + 1
         similarity = similarity_from(divergence[np.ix_(sub.rows, sub.rows)])
         made = clustered(similarity, k_range, (k_true,), seed=seed)
-        for rule, k in _ks(k_true, similarity, made, k_range).items():
+        for rule, k in _ks(k_true, similarity, made, k_range, seed).items():
             if k is not None:
                 points[rule].append(_point(sub, made.labels[k], rng, bandwidth, epsilon))
     return [
@@ -248,11 +250,12 @@ def recover(
 
 
 def _ks(
-    declared: int, similarity: FloatArray, made: Sweep, k_range: tuple[int, int]
+    declared: int, similarity: FloatArray, made: Sweep, k_range: tuple[int, int], seed: int
 ) -> dict[str, int | None]:
     modularities = {k: modularity(similarity, labels) for k, labels in made.labels.items()}
     return {
         "declared": declared,
+        "auto": default_k(similarity, made, k_range, seed=seed),
         "silhouette": best_k(made.silhouette, made, k_range),
         "modularity": best_k(modularities, made, k_range),
     }

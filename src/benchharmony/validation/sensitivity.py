@@ -15,8 +15,8 @@ from benchharmony.spectral import Sweep
 from benchharmony.uncertainty import intervals
 from benchharmony.validation.case import Case, declared_codes
 from benchharmony.validation.divergences import similarity_from
-from benchharmony.validation.domains import best_k, clustered, found
-from benchharmony.validation.k_rules import choices
+from benchharmony.validation.domains import clustered, default_k, found
+from benchharmony.validation.k_rules import SUPPORTED, choices
 from benchharmony.verdict import gather, verdict
 
 FloatArray = NDArray[np.float64]
@@ -94,6 +94,7 @@ class _Work:
         self.scores: FloatArray = case.evaluation.scores
         self.fixed = [k for k in FIXED if k <= len(case) // 5]
         self._sweeps: dict[tuple[str, float], tuple[FloatArray, Sweep]] = {}
+        self._chosen: dict[tuple[str, float], int | None] = {}
 
     def sweep(self, positions: str, tau: float) -> tuple[FloatArray, Sweep]:
         """Return S and its clusterings, tau in units of the median rule's."""
@@ -106,10 +107,17 @@ class _Work:
         return self._sweeps[key]
 
     def labels(self, positions: str, tau: float, k: int | None = None) -> Labels | None:
-        """Return the partition at a k, or at the one that the silhouette on 1 - S chooses."""
-        _, made = self.sweep(positions, tau)
-        chosen = best_k(made.silhouette, made, self.k_range) if k is None else k
-        return None if chosen is None else made.labels[chosen]
+        """Return the partition at a k, or at the one that the default rule chooses."""
+        chosen = self.default_k(positions, tau) if k is None else k
+        return None if chosen is None else self.sweep(positions, tau)[1].labels[chosen]
+
+    def default_k(self, positions: str, tau: float) -> int | None:
+        """Return the k that the default rule chooses."""
+        key = (positions, tau)
+        if key not in self._chosen:
+            similarity, made = self.sweep(positions, tau)
+            self._chosen[key] = default_k(similarity, made, self.k_range, seed=self.seed)
+        return self._chosen[key]
 
     def row(
         self, setting: str, value: str, labels: Labels | None, bandwidth: float = BANDWIDTH,
@@ -138,7 +146,7 @@ class _Work:
 
 def _one_at_a_time(work: _Work) -> list[Setting]:
     usual = work.labels(work.positions, 1.0)
-    rows = [work.row("default", f"{work.positions}, silhouette on 1 - S", usual)]
+    rows = [work.row("default", f"{work.positions}, k by the default rule", usual)]
     rows += [
         work.row("positions", positions, work.labels(positions, 1.0))
         for positions in work.case.views
@@ -155,7 +163,7 @@ def _one_at_a_time(work: _Work) -> list[Setting]:
     divergence = work.case.divergence[work.positions]
     chosen = choices(divergence, similarity, sweep, work.k_range, seed=work.seed)
     for rule, k in chosen.items():
-        if rule != "silhouette, 1 - S":
+        if rule != SUPPORTED:
             rows.append(work.row("rule for k", rule, None if k is None else sweep.labels[k]))
     ks = sorted({work.case.n_declared, *work.fixed})
     rows += [work.row("k", str(k), work.labels(work.positions, 1.0, k)) for k in ks]
@@ -179,7 +187,7 @@ def _grid(work: _Work) -> list[dict[str, Any]]:
     for positions in work.case.views:
         for tau in TAUS:
             _, sweep = work.sweep(positions, tau)
-            chosen = best_k(sweep.silhouette, sweep, work.k_range)
+            chosen = work.default_k(positions, tau)
             for k in sorted({work.case.n_declared, *work.fixed, *([chosen] if chosen else [])}):
                 values = {f"{b:g}": _h(work.scores, sweep.labels[k], b) for b in BANDWIDTHS}
                 out.append({

@@ -88,7 +88,7 @@ def _domains(name: str, case: dict[str, Any]) -> Table:
         tuple(rows),
         (
             "ARI, AMI: 1 the same as declared, 0 by chance. random: AMI of partitions of the same "
-            "sizes with shuffled membership. k chosen: silhouette on 1 - S.",
+            "sizes with shuffled membership. k chosen: by the default rule.",
             *missing,
         ),
     )
@@ -216,7 +216,7 @@ def _planted(cells: Sequence[dict[str, Any]]) -> Table:
         "Planted partitions: recovery over k, n and overlap",
         ("k", "n", "overlap", "ARI", "H error", "k chosen", "ARI", "H error", "random"),
         tuple(rows),
-        ("At the true k, then at the k that the silhouette chooses; random: shuffled, true k.",),
+        ("At the true k, then at the k that the default rule chooses; random: shuffled, true k.",),
     )
 
 
