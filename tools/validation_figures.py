@@ -265,7 +265,8 @@ def mistakes(_, record):
 
 TABLES = {
     "ranking": ranking, "domains": domains, "means": means, "combined": combined,
-    "recovery": recovery, "k-rules": k_rules, "planted-rules": planted_rules, "sensitivity": sensitivity,
+    "recovery": recovery, "k-rules": k_rules, "planted-rules": planted_rules,
+    "sensitivity": sensitivity,
     "stability": stability, "between-models": between, "planted": planted, "mistakes": mistakes,
 }  # fmt: skip
 
