@@ -286,3 +286,9 @@ def test_intervals_hold_the_planted_mean_and_variance_at_the_nominal_rate(items,
             h["variance_ci"][0] <= variance <= h["variance_ci"][1],
         ]
     assert (held / grids >= least).all(), held / grids
+
+
+@pytest.mark.parametrize(("items", "warned"), [(180, True), (720, False)])
+def test_few_items_a_subdomain_are_a_warning(items, warned):
+    found = one(planted_grid([0.9] * 5, items=items), **SUBJECT)
+    assert any("items a subdomain" in w for w in found["warnings"]) == warned
