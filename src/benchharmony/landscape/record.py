@@ -33,7 +33,7 @@ from benchharmony.work import Work
 SCHEMA = "benchharmony/landscape/1"
 #: Fewer resamples than this give no covariance worth the name.
 FEWEST_DRAWS = 50
-#: Fewer items a subdomain leave a bias in adjusted H that intervals do not know (docs/landscape.md).
+#: Fewer items a subdomain leave a bias in adjusted H that intervals know nothing of.
 ITEMS_EACH = 60
 #: Numbers whose moments over models are given.
 _NUMBERS = ("score", "raw", "adjusted", "agreement")
