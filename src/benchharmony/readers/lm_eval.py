@@ -26,7 +26,7 @@ from benchharmony.readers.harness_runs import run_of_results, run_of_samples
 from benchharmony.readers.harness_scores import default_score
 from benchharmony.readers.json_outline import outline
 from benchharmony.readers.source import Reader, ReadOptions, SourceFile, decode
-from benchharmony.readers.typed_rows import RowDecoder
+from benchharmony.readers.typed_rows import row_decoder
 
 #: Filters in the order of trust; others follow in the order of the file.
 FILTER_ORDER = ("none", "strict-match", "flexible-extract")
@@ -79,7 +79,7 @@ def _read_samples(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
 
 def _rows(file: SourceFile, problems: list[Problem]) -> Iterable[tuple[int, Mapping[str, Any]]]:
     if not file.head.lstrip().startswith(b"["):
-        return file.records(problems, RowDecoder())
+        return file.records(problems, row_decoder())
     document = file.read_json()
     return _numbered(str(file), document if isinstance(document, list) else [], problems)
 

@@ -7,15 +7,16 @@ until they are. A row that does not fit the type is decoded whole, so the outcom
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from benchharmony.readers.source import decode
 
-#: Parts that are seldom needed (left as bytes) and never (passed over).
-_SELDOM = ("resps",)
-_NEVER = ("doc_hash", "prompt_hash", "target_hash", "raw_model_response")
+#: Parts that are needed seldom or never.
+_LEFT = frozenset(("resps", "doc_hash", "prompt_hash", "target_hash", "raw_model_response"))
 
 
 class Request(msgspec.Struct, gc=False):
@@ -25,49 +26,52 @@ class Request(msgspec.Struct, gc=False):
     arg_1: Any = None
 
 
-class RowDecoder:
-    """Decodes the lines of one file; the first row says how the others look."""
+def row_decoder() -> Callable[[bytes], Any]:
+    """Return a decoder of the lines of one file; the first row says how the others look.
 
-    def __init__(self) -> None:
-        self._typed: msgspec.json.Decoder[Any] | None = None
-        self._names: tuple[str, ...] = ()
-        self._waiting = True
+    It returns rows as dicts, in which parts that were not read are bytes. A line that is no JSON
+    raises ValueError in the words of :func:`~benchharmony.readers.source.decode`.
+    """
+    typed: Callable[[bytes], Any] | None = None
+    as_row: Callable[[Any], dict[str, Any]] = msgspec.structs.asdict
+    waiting = True
 
-    def __call__(self, line: bytes) -> Any:
-        """Return the row of a line: a dict in which unread parts are bytes or missing.
-
-        Raises
-        ------
-        ValueError
-            When the line is not JSON, in the words of :func:`~benchharmony.readers.source.decode`.
-        """
-        if self._typed is not None:
+    def decoded(line: bytes) -> Any:
+        nonlocal typed, as_row, waiting
+        if typed is not None:
             try:
-                parts = msgspec.structs.astuple(self._typed.decode(line))
+                return as_row(typed(line))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 return decode(line)
-            return dict(zip(self._names, parts, strict=False))  # what is passed over comes last
         value = decode(line)
-        if self._waiting and isinstance(value, dict):
-            self._waiting = False
-            self._names = tuple(name for name in value if name not in _NEVER)
-            self._typed = _decoder_of(value, [*self._names, *(n for n in _NEVER if n in value)])
+        if waiting and isinstance(value, dict):
+            waiting = False
+            if not all(map(str.isidentifier, value)):
+                as_row = partial(_renamed, tuple(value))
+            typed = _typed(value)
         return value
 
+    return decoded
 
-def _decoder_of(row: dict[str, Any], order: list[str]) -> msgspec.json.Decoder[Any] | None:
+
+def _renamed(names: tuple[str, ...], row: Any) -> dict[str, Any]:
+    return dict(zip(names, msgspec.structs.astuple(row), strict=True))
+
+
+def _typed(row: dict[str, Any]) -> Callable[[bytes], Any] | None:
     """Return a decoder of rows with these keys and no others; None where no type can be made."""
-    names = {f"field_{i}": name for i, name in enumerate(order)}
+    plain = all(map(str.isidentifier, row))
+    names = {name if plain else f"field_{i}": name for i, name in enumerate(row)}
     fields = [(field, _type_of(name, row[name])) for field, name in names.items()]
     try:
         made = msgspec.defstruct("Row", fields, rename=names, forbid_unknown_fields=True, gc=False)
-        return msgspec.json.Decoder(made)
+        return msgspec.json.Decoder(made).decode
     except (TypeError, ValueError):
         return None
 
 
 def _type_of(name: str, value: Any) -> Any:
-    if name in _SELDOM or name in _NEVER:
+    if name in _LEFT:
         return msgspec.Raw
     if name == "arguments" and isinstance(value, dict) and value:
         return dict[str, Request]
