@@ -124,7 +124,7 @@ def test_samples_without_the_key_are_a_group_of_their_own_and_that_is_told(caplo
     assert "10 items have no 'subject' label" in caplog.text
     assert all(math.isnan(v) for v in harmony("subject")([]).values())
     wild = [
-        SampleScore(score=Score(value=7.0), sample_metadata={"subject": i % 2}) for i in range(9)
+        SampleScore(score=Score(value=7.0), sample_metadata={"subject": i % 2}) for i in range(40)
     ]
     assert all(math.isnan(v) for v in harmony("subject")(wild).values())
     assert "scores must lie in [0, 1]" in caplog.text

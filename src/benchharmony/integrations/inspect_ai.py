@@ -19,6 +19,7 @@ from typing import Any
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
+from benchharmony.induced import MIN_ITEMS
 from benchharmony.metric import BANDWIDTH
 
 try:
@@ -45,7 +46,8 @@ def harmony(
 
     Gives ``harmony`` (raw H), ``harmony_adjusted`` (without what sampling noise does),
     ``harmony_agreement`` and ``harmony_groups`` (their number). A number that is undefined is
-    NaN, with a warning in Inspect's own log: a metric that raised would lose the run's scores.
+    NaN, with a warning in Inspect's own log (save for fewer than 20 samples): a metric that raised
+    would lose the run's scores.
 
     Parameters
     ----------
@@ -56,20 +58,30 @@ def harmony(
     to_float : callable, optional
         From a score's value to a number in [0, 1]; Inspect's own by default (C, I, P, N).
     """
+    said: set[str] = set()
+
+    def tell(words: str, items: int) -> None:
+        # Inspect also asks while a run goes on: the first samples say nothing of the whole.
+        if items >= MIN_ITEMS and words not in said:
+            said.add(words)
+            _logger.warning("HARMONY over %r: %s", group, words)
 
     def compute(scores: list[Any]) -> dict[str, float]:
         try:
-            return _measured(scores, group, bandwidth, to_float or value_to_float())
+            found, notes = _measured(scores, group, bandwidth, to_float or value_to_float())
         except BenchharmonyError as error:
-            _logger.warning("no HARMONY over %r: %s", group, error)
+            tell(f"undefined: {error}", len(scores))
             return dict.fromkeys(MEASURES, math.nan)
+        for note in notes:
+            tell(note, len(scores))
+        return found
 
     return compute
 
 
 def _measured(
     scores: list[Any], group: str, bandwidth: float, to_float: Callable[[Any], float]
-) -> dict[str, float]:
+) -> tuple[dict[str, float], tuple[str, ...]]:
     from benchharmony.harmony import harmony as harmony_of
     from benchharmony.partition import declared
 
@@ -85,13 +97,12 @@ def _measured(
         groups={group: labels},
     )
     split = declared(evaluation, group)
-    for note in split.notes:
-        _logger.warning("HARMONY over %r: %s", group, note)
     result = harmony_of(evaluation, split, bandwidth=bandwidth)
     if result.undefined is not None:
         raise BenchharmonyError(result.undefined)
     values = (result.value, result.adjusted, result.agreement, float(split.k))
-    return {
+    found = {
         name: math.nan if value is None else float(value)
         for name, value in zip(MEASURES, values, strict=True)
     }
+    return found, split.notes
