@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchharmony.report.latex import NEEDS, bounded, signed
+from benchharmony.report.latex import NEEDS, bounded, short, signed
 from benchharmony.report.shown import number
 from benchharmony.report.tex import booktabs, tex
 
@@ -12,11 +12,12 @@ from benchharmony.report.tex import booktabs, tex
 def to_latex(record: dict[str, Any]) -> str:
     """Return booktabs tables of a document ``benchharmony/landscape/1``."""
     s = record["settings"]
+    names = short([e["benchmark"] for e in record["benchmarks"]])
     tables = [
         booktabs(
             ("Benchmark", "Items", "Models", "$k$", "Score", "$H$", "adj.\\ $H$", "SD", "agr.",
              "Verdict"),
-            [_row(e) for e in record["benchmarks"]],
+            [_row(e, n) for e, n in zip(record["benchmarks"], names, strict=True)],
             caption="Means over models of score, $H$, noise-adjusted $H$ (with "
             f"{s['level'] * 100:g}\\,\\% interval) and agreement (agr.), and the standard "
             "deviation (SD) of noise-adjusted $H$ over models; bandwidth "
@@ -33,11 +34,11 @@ def to_latex(record: dict[str, Any]) -> str:
     return "\n".join(tables)
 
 
-def _row(entry: dict[str, Any]) -> list[str]:
+def _row(entry: dict[str, Any], name: str) -> list[str]:
     h, k = entry["harmony"]["adjusted"], entry["k"]
     ks = str(k["min"]) if k["min"] == k["max"] else f"{k['min']}--{k['max']}"
     return [
-        tex(entry["benchmark"], 40), str(entry["n_items"]), str(entry["n_models"]), ks,
+        name, str(entry["n_items"]), str(entry["n_models"]), ks,
         number(entry["score"]["mean"], 2), number(entry["harmony"]["raw"]["mean"], 2),
         bounded(h["mean"], h["ci"]), number(h["sd"], 2), number(entry["agreement"]["mean"], 2),
         tex(entry["verdict"]["label"]),

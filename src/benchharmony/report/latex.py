@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from benchharmony.report.names import cut_names
 from benchharmony.report.shown import interval, number
 from benchharmony.report.tex import booktabs, tex
 
@@ -17,11 +19,12 @@ def to_latex(record: dict[str, Any]) -> str:
     """Return booktabs tables of a document ``benchharmony/report/1``."""
     entries, level = record["evaluations"], record["settings"]["level"]
     notes = [NEEDS, f"Made by benchharmony {record['version']}."]
+    benchmarks, models = (short([e[key] for e in entries]) for key in ("benchmark", "model"))
     b = record["settings"]["bandwidth"]
     tables = [
         booktabs(
             _HEADS,
-            [_row(e) for e in entries],
+            [_row(e, b, m) for e, b, m in zip(entries, benchmarks, models, strict=True)],
             caption=f"Score and HARMONY with {level * 100:g}\\,\\% intervals (of $H$: of its "
             f"true value); adj.: noise-adjusted $H$; agr.: agreement; bandwidth $b = {b:g}$.",
             label="tab:harmony",
@@ -37,11 +40,16 @@ def to_latex(record: dict[str, Any]) -> str:
 _HEADS = ("Benchmark", "Model", "Items", "Score", "$H$", "adj.", "agr.", "$k$", "Verdict")
 
 
-def _row(entry: dict[str, Any]) -> list[str]:
+def short(names: Sequence[object], limit: int = 28) -> list[str]:
+    """Return names for cells: cut to a length, still told apart, LaTeX already."""
+    return [tex(name, limit) for name in cut_names(names, limit)]
+
+
+def _row(entry: dict[str, Any], benchmark: str, model: str) -> list[str]:
     h, score = entry["harmony"], entry["score"]
     verdict = entry["verdict"]["label"] if entry["verdict"] else "undefined"
     return [
-        tex(entry["benchmark"], 40), tex(entry["model"], 40), str(entry["n_items"]),
+        benchmark, model, str(entry["n_items"]),
         bounded(score["mean"], score["ci"]), bounded(h["value"], h["ci"]), number(h["adjusted"], 2),
         number(h["agreement"], 2), str(entry["partition"]["k"] or "-"), tex(verdict),
     ]  # fmt: skip
@@ -53,12 +61,13 @@ def bounded(value: float | None, bounds: list[float] | None, digits: int = 2) ->
 
 
 def _subdomains(entry: dict[str, Any], place: int, level: float) -> str:
+    names = short([s["label"] for s in entry["subdomains"]], 40)
     rows = [
         [
-            tex(s["label"], 50), str(s["size"]), f"{s['weight'] * 100:.0f}\\,\\%",
+            name, str(s["size"]), f"{s['weight'] * 100:.0f}\\,\\%",
             bounded(s["score"], s["ci"]), number(s["mass"], 2),
         ]
-        for s in entry["subdomains"]
+        for s, name in zip(entry["subdomains"], names, strict=True)
     ]  # fmt: skip
     return booktabs(
         ("Subdomain", "Items", "Share", "Score", "Mass"),
@@ -74,13 +83,13 @@ def _subdomains(entry: dict[str, Any], place: int, level: float) -> str:
 def compared_to_latex(record: dict[str, Any]) -> str:
     """Return a booktabs table of a document ``benchharmony/compare/1``: where two models differ."""
     score, h = record["score"], record["harmony"]
+    names = short([s["label"] for s in record["subdomains"]], 40)
     rows = [
         ["All items", str(record["n_items"]), signed(score["difference"], score["ci"]),
          _probability(score["p_value"])],
         *(
-            [tex(s["label"], 50), str(s["size"]), signed(s["difference"], None),
-             _probability(s["q_value"])]
-            for s in record["subdomains"]
+            [name, str(s["size"]), signed(s["difference"], None), _probability(s["q_value"])]
+            for s, name in zip(record["subdomains"], names, strict=True)
         ),
     ]  # fmt: skip
     return booktabs(

@@ -113,10 +113,11 @@ def booktabs(
     body = "\n".join(f"{' & '.join(cells)} \\\\" for cells in rows)
     lines = [
         *(f"% {shown(note, 300)}" for note in notes),
-        *_guards(f"{caption}{body}{''.join(heads)}"),
         r"\begin{table}[tb]",
+        *_guards(f"{caption}{body}{''.join(heads)}"),
         r"\centering",
-        r"\small",
+        r"\footnotesize",
+        r"\setlength{\tabcolsep}{3.5pt}",
         rf"\caption{{{caption}}}",
         rf"\label{{{re.sub(r'[^A-Za-z0-9:.-]+', '-', label)}}}",
         rf"\begin{{tabular}}{{@{{}}{align}@{{}}}}",
@@ -132,7 +133,11 @@ def booktabs(
 
 
 def _guards(text: str) -> list[str]:
-    """Return definitions for letters that pdfLaTeX does not know; other engines set them."""
+    """Return definitions, for the table alone, of letters that pdfLaTeX does not know.
+
+    pdfLaTeX looks a letter up as the command named ``u8:`` and its bytes (the kernel's utf8.def);
+    the other engines set the letter itself.
+    """
     letters = sorted({c for c in text if not c.isascii()})
     if not letters:
         return []
@@ -140,8 +145,7 @@ def _guards(text: str) -> list[str]:
         "% Letters for LuaLaTeX or XeLaTeX and a font that has them; pdfLaTeX shows their numbers.",
         "% Delete these lines where a package of yours sets them.",
         *(
-            rf"\ifdefined\DeclareUnicodeCharacter\DeclareUnicodeCharacter{{{ord(c):04X}}}"
-            rf"{{[{ord(c):04X}]}}\fi"
+            rf"\expandafter\def\csname u8:\detokenize{{{c}}}\endcsname{{[{ord(c):04X}]}}"
             for c in letters
         ),
     ]
