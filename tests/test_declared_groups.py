@@ -87,7 +87,7 @@ def test_label_columns_are_short_scalars() -> None:
         "a": "x",
         "b": 3,
         "c": None,
-        "long": "x" * 65,
+        "long": "x" * 201,
         "share": 0.5,
         "list": ["x"],
         "meta": {"year": 1999, "deep": {"x": 1}},

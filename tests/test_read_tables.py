@@ -133,7 +133,7 @@ def test_repeated_short_labels_become_groups(tmp_path):
     header += ",gold,pred_idx\n"
     rows = [
         f"{i},{i % 2},{'ab'[i % 2]},{i % 3 + 1},{i % 2},{i / 7},{'x' if i < 4 else ''},"
-        f"{'long ' * 30}{i % 2},{'AB'[i % 2]},test,{1990 + i},{'AB'[i % 2]},"
+        f"{'long ' * 50}{i % 2},{'AB'[i % 2]},test,{1990 + i},{'AB'[i % 2]},"
         f"{'ABC'[i % 3]},{i % 3}\n"
         for i in range(n)
     ]

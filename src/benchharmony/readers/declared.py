@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 #: A label is something a person would put in a table: longer texts are content.
-MAX_LABEL_LENGTH = 64
+MAX_LABEL_LENGTH = 200
 #: More values than this are not a partition that anyone declared.
 MAX_LABELS = 200
 #: Whole numbers are labels (school grades, levels) only when there are few of them.
@@ -45,7 +45,7 @@ def label_columns(doc: Mapping[str, Any]) -> dict[str, str | int | bool | None]:
     Returns
     -------
     dict
-        Text of at most 64 characters, whole numbers, booleans and nulls.
+        Text of at most 200 characters, whole numbers, booleans and nulls.
     """
     kept: dict[str, str | int | bool | None] = {}
     for name, value in doc.items():

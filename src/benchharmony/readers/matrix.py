@@ -24,7 +24,7 @@ _METRICS = re.compile(
 )
 #: Names of a column of labels that pandas writes for an index.
 _INDEX = re.compile(r"(\(unnamed\)|unnamed_?0|__index_level_0__|index|idx)", re.IGNORECASE)
-_LABEL_CHARS = 80
+_LABEL_CHARS = 200
 #: Whole numbers are labels of items (a grade, a level) when there are at most this many.
 _MOST_LEVELS = 20
 #: Words for an empty cell.

@@ -9,10 +9,11 @@ from importlib.metadata import EntryPoint, entry_points
 
 from benchharmony.errors import BenchharmonyError, InputError
 from benchharmony.evaluation import Evaluation
-from benchharmony.readers.source import Reader, ReadOptions, SourceFile
+from benchharmony.readers.source import HEAD_BYTES, Reader, ReadOptions, SourceFile, decode
 
 #: The entry point group that a package declares to add a format.
 GROUP = "benchharmony.readers"
+_LISTED = "`benchharmony formats` lists them"
 
 #: Modules of this package that hold a ``READERS`` tuple, most specific format first: the first
 #: reader whose ``sniff`` says yes reads the file.
@@ -135,9 +136,24 @@ def read_recognised(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
             failed.append(error)
     if failed:
         raise failed[0]
-    raise InputError(
-        str(file), "not a format this version knows; `benchharmony formats` lists them"
-    )
+    raise InputError(str(file), f"not a format this version knows{_broken_json(file)}; {_LISTED}")
+
+
+def _broken_json(file: SourceFile) -> str:
+    """Return what is wrong with a file that begins like JSON and is none: that may be why."""
+    if not file.head.lstrip().startswith((b"{", b"[")):
+        return ""
+    first = next((line for line in file.head.splitlines() if line.strip()), b"")
+    try:
+        if len(file.head) < HEAD_BYTES:
+            decode(file.head)
+        return ""
+    except ValueError as error:
+        try:
+            decode(first)  # JSON Lines
+        except ValueError:
+            return f", and not valid JSON ({error})"
+    return ""
 
 
 def read_as(name: str, file: SourceFile, options: ReadOptions) -> list[Evaluation]:

@@ -14,7 +14,7 @@ from benchharmony.readers.columns import Table, is_named_like, plain
 
 #: Labels of a group are at most this long and shared, on average, by at least two items;
 #: numbers other than 0 and 1 make a group only when there are at most this many.
-_LABEL_CHARS = 80
+_LABEL_CHARS = 200
 _NUMBER_LABELS = 20
 
 #: Columns about what the model answered are no subdomains: beginnings of names, and whole names.

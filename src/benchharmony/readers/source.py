@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import io
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 import msgspec
 import pyarrow as pa
@@ -28,6 +31,9 @@ _MAGIC: tuple[tuple[bytes, _Compression], ...] = (
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
 )
+#: What decompressors raise where a file is damaged or cut off.
+DECOMPRESSION = (EOFError, OSError, zlib.error)
+_PART_BYTES, _BUFFER_BYTES = 1 << 24, 1 << 20
 _COMPRESSED_SUFFIXES = (".gz", ".zst", ".zstd")
 
 
@@ -78,18 +84,39 @@ class SourceFile:
             first = raw.read(4)
         return next((kind for magic, kind in _MAGIC if first.startswith(magic)), None)
 
-    def open(self) -> BinaryIO:
-        """Open for reading, decompressed."""
+    def open(self) -> io.BufferedReader | io.BytesIO:
+        """Open for reading: decompressed, marked UTF-16 as UTF-8, without a byte order mark."""
+        stream = self._decompressed()
+        first = stream.peek(3)[:3]
+        if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            with stream:
+                return io.BytesIO(stream.read().decode("utf-16", "replace").encode())
+        if first == codecs.BOM_UTF8:
+            stream.read(3)
+        return stream
+
+    def _decompressed(self) -> io.BufferedReader:
         if self.compression is None:
             return self.path.open("rb")
-        stream = pa.input_stream(str(self.path), compression=self.compression)
-        return io.BufferedReader(_Raw(stream), buffer_size=1 << 20)
+        if self.compression == "gzip":
+            # Unlike Arrow's, Python's stream gives what comes before a place where it is cut off.
+            unzipped = gzip.GzipFile(self.path)
+            return io.BufferedReader(_Raw(unzipped.read1, unzipped.close), _BUFFER_BYTES)
+        stream: Any = pa.input_stream(str(self.path), compression=self.compression)
+        return io.BufferedReader(_Raw(stream.read, stream.close), _BUFFER_BYTES)
 
     @cached_property
     def head(self) -> bytes:
-        """The first 64 KiB, decompressed."""
-        with self.open() as stream:
-            return stream.read(HEAD_BYTES)
+        """The first 64 KiB, decompressed; less where the file is cut off before."""
+        head = b""
+        try:
+            with self.open() as stream:
+                while len(head) < HEAD_BYTES and (part := stream.read1(HEAD_BYTES - len(head))):
+                    head += part
+        except DECOMPRESSION:
+            if not head:
+                raise
+        return head
 
     @cached_property
     def first_record(self) -> Any:
@@ -101,9 +128,18 @@ class SourceFile:
             return None
 
     def read_bytes(self) -> bytes:
-        """Return the whole file, decompressed."""
-        with self.open() as stream:
-            return stream.read()
+        """Return the whole file, decompressed; :class:`InputError` where it is cut off."""
+        parts: list[bytes] = []
+        try:
+            with self.open() as stream:
+                while part := stream.read1(_PART_BYTES):
+                    parts.append(part)
+        except DECOMPRESSION as error:
+            size = sum(map(len, parts))
+            raise InputError(
+                str(self), f"{_cut(error)} after {size} bytes of its content"
+            ) from None
+        return b"".join(parts)
 
     def read_json(self) -> Any:
         """Return the file as one JSON value, or raise :class:`InputError`."""
@@ -122,6 +158,17 @@ class SourceFile:
                 if line.strip():
                     yield number, line
 
+    def _lines(self, problems: list[Problem]) -> Iterator[tuple[int, bytes]]:
+        """Yield lines as :meth:`lines` does; where the file is cut off, that is a problem."""
+        last = 0
+        try:
+            for last, line in self.lines():
+                yield last, line
+        except DECOMPRESSION as error:
+            if not last:
+                raise
+            problems.append(Problem(str(self), f"{_cut(error)} in or after this line", last))
+
     def records(
         self, problems: list[Problem], decoder: Callable[[bytes], Any] | None = None
     ) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -130,7 +177,7 @@ class SourceFile:
         ``decoder`` takes the place of :func:`decode`, of which it must be a quicker form.
         """
         decoded = decoder or decode
-        for number, line in self.lines():
+        for number, line in self._lines(problems):
             try:
                 value = decoded(line)
             except ValueError as error:
@@ -144,22 +191,28 @@ class SourceFile:
                 problems.append(Problem(str(self), f"expected a JSON object, found {kind}", number))
 
 
-class _Raw(io.RawIOBase):
-    """A pyarrow stream as a raw Python stream, so that lines can be read from it."""
+def _cut(error: BaseException) -> str:
+    words = str(error).split("\n")[0] or type(error).__name__
+    return f"the compressed file is damaged or cut off ({words})"
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+
+class _Raw(io.RawIOBase):
+    """A stream of another library as a raw Python stream, so that lines can be read from it."""
+
+    def __init__(self, read: Callable[[int], bytes], close: Callable[[], None]) -> None:
+        self._read, self._close = read, close
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._stream.read(len(buffer))
+        data = self._read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
-        self._stream.close()
+        if not self.closed:
+            self._close()
         super().close()
 
 
