@@ -41,6 +41,26 @@ def stdout_console() -> Console:
     return _piped_console()(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
 
 
+#: Every sign beyond ASCII that the views draw with.
+_SIGNS = "\u2588\u00b7\u2500\u2026"
+
+
+def can_draw(console: Console) -> bool:
+    """Return whether a console's stream can hold bars and lines; else views use ASCII."""
+    try:
+        _SIGNS.encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def bar(value: float, width: int, *, unicode: bool) -> str:
+    """Return a bar for a number in [0, 1], ``width`` columns wide."""
+    full = round(min(max(value, 0.0), 1.0) * width)
+    whole, rest = ("\u2588", "\u00b7") if unicode else ("#", ".")
+    return whole * full + rest * (width - full)
+
+
 @cache
 def _piped_console() -> type[Console]:
     from rich.console import Console

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from rich.box import ASCII2, SIMPLE_HEAD
@@ -12,8 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from benchharmony.landscape.growth import size_words
+from benchharmony.report.names import ASCII_ELLIPSIS, ELLIPSIS, columns_of, cut_names
 from benchharmony.report.shown import number, shown
 from benchharmony.report.text import WIDTH
+from benchharmony.terminal import can_draw
 
 #: The first column never becomes narrower than this.
 _NARROWEST = 8
@@ -30,7 +33,7 @@ def to_text(record: dict[str, Any]) -> str:
 
 def print_landscape(record: dict[str, Any], console: Console) -> None:
     """Print the landscape."""
-    unicode = "utf" in console.encoding.lower()
+    unicode = can_draw(console)
     console.print(_plane(record, unicode))
     console.print()
     for entry in record["benchmarks"]:
@@ -60,22 +63,33 @@ def print_landscape(record: dict[str, Any], console: Console) -> None:
     _footer(record, console)
 
 
-def _table(unicode: bool, *columns: str, width: int = 20) -> Table:
+def _table(
+    unicode: bool,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int = 20,
+    caption: str = "",
+) -> Table:
+    """Return a table that fits: its first column gives way where it is too wide, not its numbers.
+
+    The first cell of each row is a name from a log; names are cut and still told apart.
+    """
     # The box itself parts the columns by one character.
     table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=0, show_edge=False)
-    table.add_column(columns[0], no_wrap=True, overflow="ellipsis", max_width=width)
-    for name in columns[1:]:
-        table.add_column(name, justify="right", no_wrap=True, overflow="ellipsis")
-    return table
-
-
-def _firm(table: Table) -> Table:
-    """Return the table with its first column giving way where it is too wide, not its numbers."""
-    first, *others = table.columns
-    for column in others:
-        column.min_width = max(len(str(cell)) for cell in (column.header, *column.cells))
-    left = WIDTH - sum((column.min_width or 0) + 1 for column in others)
-    first.max_width = max(min(first.max_width or left, left), _NARROWEST)
+    others = [
+        max(columns_of(text) for text in (head, *(row[i + 1] for row in rows)))
+        for i, head in enumerate(heads[1:])
+    ]
+    room = max(min(width, WIDTH - sum(others) - len(others)), _NARROWEST)
+    mark = ELLIPSIS if unicode else ASCII_ELLIPSIS
+    names = cut_names([row[0] for row in rows], room, mark=mark)
+    table.add_column(heads[0], no_wrap=True, overflow="ellipsis" if unicode else "crop",
+                     max_width=max(room, len(heads[0])))  # fmt: skip
+    for head, least in zip(heads[1:], others, strict=True):
+        table.add_column(head, justify="right", no_wrap=True, min_width=least)
+    for name, row in zip(names, rows, strict=True):
+        table.add_row(Text(name), *map(Text, row[1:]))
+    table.caption = caption or None
     return table
 
 
@@ -96,26 +110,27 @@ def _pair(bounds: list[float] | None, digits: int = 2) -> str:
 
 
 def _plane(record: dict[str, Any], unicode: bool) -> Table:
-    table = _table(
-        unicode, "benchmark", "items", "mod.", "k", "score", "raw", "adj. H", "", "SD", "", "agr.",
-    )  # fmt: skip
+    rows = []
     for e in record["benchmarks"]:
         h = e["harmony"]["adjusted"]
         spread = None if not h["variance_ci"] else [v**0.5 for v in h["variance_ci"]]
-        table.add_row(
-            Text(shown(e["benchmark"], 60)),
-            str(e["n_items"]),
-            str(e["n_models"]),
-            _range(e["k"]),
-            number(e["score"]["mean"], 2),
-            number(e["harmony"]["raw"]["mean"], 2),
-            number(h["mean"]),
-            _span(h["ci"]),
-            number(h["sd"], 2),
-            _span(spread),
-            number(e["agreement"]["mean"], 2),
+        rows.append(
+            (
+                e["benchmark"],
+                str(e["n_items"]),
+                str(e["n_models"]),
+                _range(e["k"]),
+                number(e["score"]["mean"], 2),
+                number(e["harmony"]["raw"]["mean"], 2),
+                number(h["mean"]),
+                _span(h["ci"]),
+                number(h["sd"], 2),
+                _span(spread),
+                number(e["agreement"]["mean"], 2),
+            )
         )
-    return _firm(table)
+    heads = ("benchmark", "items", "mod.", "k", "score", "raw", "adj. H", "", "SD", "", "agr.")
+    return _table(unicode, heads, rows)
 
 
 def _range(k: dict[str, Any]) -> str:
@@ -123,47 +138,52 @@ def _range(k: dict[str, Any]) -> str:
 
 
 def _bands(record: dict[str, Any], unicode: bool) -> Table:
-    table = _table(
-        unicode, "adj. H without", "one model", "moved most by", "one family", "moved most by"
-    )
+    rows = []
     for e in record["benchmarks"]:
         cells = []
         for key in ("leave_one_model_out", "leave_one_family_out"):
             band = (e[key] or {}).get("adjusted")
             cells += [_span(band and band["mean"]), shown(band["most"], 16) if band else "-"]
-        table.add_row(Text(shown(e["benchmark"], 60)), *map(Text, cells))
-    return _firm(table)
+        rows.append((e["benchmark"], *cells))
+    heads = ("adj. H without", "one model", "moved most by", "one family", "moved most by")
+    return _table(unicode, heads, rows)
 
 
 def _models(record: dict[str, Any], unicode: bool) -> Table:
-    table = _table(unicode, "model", "family", "parameters", "tokens", "taken from", width=30)
-    for m in record["models"][:_MOST]:
-        table.add_row(
-            Text(shown(m["model"], 60)),
-            Text(shown(m["family"] or "-", 20)),
+    rows = [
+        (
+            m["model"],
+            shown(m["family"] or "-", 20),
             size_words(m["parameters"]) or "-",
             size_words(m["tokens"]) or "-",
-            Text(m["source"] or "nothing known"),
+            m["source"] or "nothing known",
         )
-    if len(record["models"]) > _MOST:
-        table.caption = f"and {len(record['models']) - _MOST} more in --format json"
-    return _firm(table)
+        for m in record["models"][:_MOST]
+    ]
+    left = len(record["models"]) - len(rows)
+    caption = f"and {left} more in --format json" if left > 0 else ""
+    heads = ("model", "family", "parameters", "tokens", "taken from")
+    return _table(unicode, heads, rows, 30, caption)
 
 
 def _sizes(record: dict[str, Any], unicode: bool) -> Table:
-    table = _table(unicode, "benchmark", "items", "raw H", "adj. H", "cut: raw H", "adj. H", "SD")
+    rows = []
     for e in record["benchmarks"]:
         cut = record["size"]["matched"][e["benchmark"]]
-        table.add_row(
-            Text(shown(e["benchmark"], 60)),
-            str(e["n_items"]),
-            number(e["harmony"]["raw"]["mean"]),
-            number(e["harmony"]["adjusted"]["mean"]),
-            number(cut["raw"]["mean"]),
-            number(cut["adjusted"]["mean"]),
-            number(None if cut["raw"]["variance"] is None else cut["raw"]["variance"] ** 0.5, 2),
+        variance = cut["raw"]["variance"]
+        rows.append(
+            (
+                e["benchmark"],
+                str(e["n_items"]),
+                number(e["harmony"]["raw"]["mean"]),
+                number(e["harmony"]["adjusted"]["mean"]),
+                number(cut["raw"]["mean"]),
+                number(cut["adjusted"]["mean"]),
+                number(None if variance is None else variance**0.5, 2),
+            )
         )
-    return _firm(table)
+    heads = ("benchmark", "items", "raw H", "adj. H", "cut: raw H", "adj. H", "SD")
+    return _table(unicode, heads, rows)
 
 
 def _correlation(record: dict[str, Any], console: Console) -> None:
@@ -183,20 +203,22 @@ def _correlation(record: dict[str, Any], console: Console) -> None:
 
 
 def _trends(entry: dict[str, Any], unicode: bool) -> Table:
-    table = _table(unicode, "family", "sizes", "H", "", "rank", "p", "score", "")
+    rows = []
     for h, score in zip(entry["adjusted"]["families"], entry["score"]["families"], strict=True):
         rank = h["spearman"]
-        table.add_row(
-            Text(shown(h["family"], 40)),
-            str(h["sizes"]),
-            _signed(h["slope"]),
-            _pair(h["ci"]),
-            "-" if rank is None else f"{rank['rho']:+.2f}",
-            "-" if rank is None else f"{rank['p_value']:.2f}",
-            _signed(score["slope"]),
-            _pair(score["ci"]),
+        rows.append(
+            (
+                h["family"],
+                str(h["sizes"]),
+                _signed(h["slope"]),
+                _pair(h["ci"]),
+                "-" if rank is None else f"{rank['rho']:+.2f}",
+                "-" if rank is None else f"{rank['p_value']:.2f}",
+                _signed(score["slope"]),
+                _pair(score["ci"]),
+            )
         )
-    return _firm(table)
+    return _table(unicode, ("family", "sizes", "H", "", "rank", "p", "score", ""), rows)
 
 
 def _signed(value: float | None) -> str:
@@ -232,10 +254,11 @@ def _partitions(benchmark: str, found: dict[str, Any], console: Console) -> None
 
 def _matrix(models: list[str], matrix: list[list[float]]) -> Text:
     count = min(len(models), 12)
+    names = cut_names(models[:count], 16)
     lines = ["".ljust(20) + " ".join(f"{i + 1:>4}" for i in range(count))]
     for i in range(count):
         cells = " ".join(f"{number(matrix[i][j], 2):>4}" for j in range(count))
-        lines.append(f"{i + 1:>2} {shown(models[i], 16):<17}{cells}")
+        lines.append(f"{i + 1:>2} {names[i]}{' ' * (17 - columns_of(names[i]))}{cells}")
     if len(models) > count:
         lines.append(f"and {len(models) - count} more in --format json")
     return Text("\n".join(lines))

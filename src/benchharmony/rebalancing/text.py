@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchharmony.report.shown import interval, number, shown
+from benchharmony.terminal import can_draw
 
 WIDTH = 80
 #: Rows of each table; the JSON has all.
@@ -39,7 +40,7 @@ class _Screen:
 
 def print_rebalance(document: dict[str, Any], console: Console) -> None:
     """Print the document, schema ``benchharmony/rebalance/1``."""
-    screen = _Screen("utf" in console.encoding.lower(), console.width)
+    screen = _Screen(can_draw(console), console.width)
     for entry in document["benchmarks"]:
         console.print(_benchmark(entry, screen))
 

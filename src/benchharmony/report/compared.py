@@ -15,11 +15,13 @@ from benchharmony.comparison import Comparison, compare
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.partition import Partition
+from benchharmony.report.names import ASCII_ELLIPSIS, ELLIPSIS, columns_of, cut_names
 from benchharmony.report.settings import Settings
 from benchharmony.report.shown import interval, shown
 from benchharmony.report.sureness import bounds_of, defined
 from benchharmony.report.views import to_json
 from benchharmony.splits import split_all
+from benchharmony.terminal import can_draw
 
 SCHEMA = "benchharmony/compare/1"
 #: q-value up to which a subdomain is marked as different.
@@ -146,13 +148,15 @@ def print_compared(record: dict[str, Any], console: Console) -> None:
         one, other = record["items_of_one_only"]
         lines.append(f"left out: {one} items of the first only, {other} of the second only")
     console.print(Text("\n".join(f"  {line}" for line in lines)))
-    width = max([len("subdomain"), *(len(shown(s["label"], 30)) for s in record["subdomains"])])
+    mark = ELLIPSIS if can_draw(console) else ASCII_ELLIPSIS
+    labels = cut_names([s["label"] for s in record["subdomains"]], 30, mark=mark)
+    width = max([len("subdomain"), *map(columns_of, labels)])
     console.print(Text(f"  {'subdomain':<{width}}  items  difference  q-value", style="dim"))
-    for s in record["subdomains"]:
+    for s, label in zip(record["subdomains"], labels, strict=True):
         q = "-" if s["q_value"] is None else f"{s['q_value']:.2g}"
         mark = " *" if s["q_value"] is not None and s["q_value"] <= _DIFFERENT else ""
         figures = f"{s['size']:>6} {_signed(s['difference']):>11}  {q:>7}{mark}"
-        console.print(Text(f"  {shown(s['label'], 30):<{width}} {figures}"))
+        console.print(Text(f"  {label}{' ' * (width - columns_of(label))} {figures}"))
     console.print(Text("  * differs, false discoveries held at 5 %", style="dim"))
     for warning in record["warnings"]:
         console.print(Text(f"  ! {shown(warning, 600)}", style="yellow"))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from benchharmony.report.shown import shown
 
+ELLIPSIS, ASCII_ELLIPSIS = "\u2026", ".."
 #: Names are read this far; what differs later is told apart by a number.
 _READ = 400
 
@@ -21,7 +22,7 @@ def columns_of(text: str) -> int:
 
 
 def cut(
-    text: str, limit: float, *, mark: str = "\u2026", measure: Callable[[str], float] = columns_of
+    text: str, limit: float, *, mark: str = ELLIPSIS, measure: Callable[[str], float] = columns_of
 ) -> str:
     """Return a text cut at its end, with a mark, to a width; as it is where it fits."""
     if measure(text) <= limit:
@@ -40,7 +41,7 @@ def cut_names(
     names: Sequence[object],
     limit: float,
     *,
-    mark: str = "\u2026",
+    mark: str = ELLIPSIS,
     measure: Callable[[str], float] = columns_of,
 ) -> list[str]:
     """Return names made safe to show and cut to a width, equal only where the names are.
@@ -93,6 +94,12 @@ def _with_end(text: str, limit: float, mark: str, measure: Callable[[str], float
         tail = c + tail
     head = cut(text, limit - measure(tail), mark=mark, measure=measure)
     return head + tail.lstrip()
+
+
+def without_folders(names: Sequence[str]) -> list[str]:
+    """Return what stands behind the last slash of each name, where that tells them apart still."""
+    ends = [name.rstrip("/").rsplit("/", 1)[-1] for name in names]
+    return ends if len(set(ends)) == len(set(names)) else list(names)
 
 
 def counted(names: Sequence[str]) -> list[str]:

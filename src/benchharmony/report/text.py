@@ -6,13 +6,20 @@ import io
 from typing import Any
 
 from rich.box import ASCII2, SIMPLE_HEAD
-from rich.cells import cell_len, set_cell_size
-from rich.console import Console, Group, OverflowMethod, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from benchharmony.report.names import (
+    ASCII_ELLIPSIS,
+    ELLIPSIS,
+    columns_of,
+    cut_names,
+    without_folders,
+)
 from benchharmony.report.shown import interval, number, shown
+from benchharmony.terminal import bar, can_draw
 from benchharmony.verdict import (
     ARTEFACT,
     EXCEPTIONS,
@@ -26,8 +33,10 @@ WIDTH = 80
 #: More evaluations than this are a table only, unless details are asked for.
 DETAILS_UP_TO = 4
 _BAR = 8
+#: Columns of a subdomain's name at most.
+_LONGEST = 24
 #: Columns that the overview needs beside the two names.
-_NUMBERS = 56
+_NUMBERS = 58
 #: Verdicts in a word, for the overview.
 _VERDICTS = {
     REPRESENTATIVE: ("even", "green"),
@@ -63,7 +72,7 @@ def to_text(record: dict[str, Any], *, details: bool | None = None) -> str:
 def print_report(record: dict[str, Any], console: Console, *, details: bool | None = None) -> None:
     """Print the report; ``details`` None means: for up to 4 evaluations."""
     entries = record["evaluations"]
-    unicode = "utf" in console.encoding.lower()
+    unicode = can_draw(console)
     if len(entries) > 1:
         console.print(_overview(entries, unicode, console.width))
     if details or (details is None and len(entries) <= DETAILS_UP_TO):
@@ -75,22 +84,20 @@ def print_report(record: dict[str, Any], console: Console, *, details: bool | No
 
 
 def _overview(entries: list[dict[str, Any]], unicode: bool, width: int) -> Table:
-    names = max(width - _NUMBERS, 20)
     table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
-    cut: OverflowMethod = "ellipsis" if unicode else "crop"
-    wide = names * 2 // 5
-    table.add_column("benchmark", no_wrap=True, overflow=cut, max_width=wide)
-    table.add_column("model", no_wrap=True, overflow=cut, max_width=names - wide)
+    benchmarks, models = _names(entries, max(width - _NUMBERS, 20), unicode)
+    table.add_column("benchmark", no_wrap=True)
+    table.add_column("model", no_wrap=True)
     for name in ("items", "score", "H", "adj.", "agr."):
         table.add_column(name, justify="right", no_wrap=True, min_width=5)
     table.add_column("k", justify="right", no_wrap=True, min_width=4)
     table.add_column("verdict", no_wrap=True, min_width=9)
     table.add_column("", no_wrap=True, min_width=1)
-    for entry in entries:
+    for entry, benchmark, model in zip(entries, benchmarks, models, strict=True):
         h, split = entry["harmony"], entry["partition"]
         table.add_row(
-            Text(_fit(entry["benchmark"], names * 2 // 5)),
-            Text(_fit(entry["model"], names - names * 2 // 5)),
+            Text(benchmark),
+            Text(model),
             str(entry["n_items"]),
             number(entry["score"]["mean"]),
             Text(number(h["value"]), style=_style(h["value"])),
@@ -103,18 +110,16 @@ def _overview(entries: list[dict[str, Any]], unicode: bool, width: int) -> Table
     return table
 
 
-def _fit(name: str, width: int) -> str:
-    """Return a name that fits: without its folder, then cut in its middle.
-
-    Names of one family and of one run differ at their ends.
-    """
-    text = shown(name)
-    if cell_len(text) > width:
-        text = text.rsplit("/", 1)[-1]
-    if cell_len(text) > width:
-        tail = (width - 1) // 2
-        text = f"{set_cell_size(text, width - 1 - tail).rstrip()}\u2026{text[-tail:]}"
-    return text
+def _names(entries: list[dict[str, Any]], room: int, unicode: bool) -> tuple[list[str], list[str]]:
+    """Return benchmarks and models cut to share the room, models rather whole than benchmarks."""
+    benchmarks, models = ([e[key] for e in entries] for key in ("benchmark", "model"))
+    wide = max(map(columns_of, map(shown, benchmarks)))
+    if wide + max(map(columns_of, map(shown, models))) > room:
+        models = without_folders(models)
+    left = room - max(map(columns_of, map(shown, models)))
+    wide = min(wide, max(left, room * 2 // 5, len("benchmark")))
+    mark = ELLIPSIS if unicode else ASCII_ELLIPSIS
+    return cut_names(benchmarks, wide, mark=mark), cut_names(models, room - wide, mark=mark)
 
 
 def _short_verdict(entry: dict[str, Any]) -> Text:
@@ -202,15 +207,16 @@ def _indices(entry: dict[str, Any]) -> list[str]:
 def _subdomains(entry: dict[str, Any], unicode: bool) -> RenderableType:
     """Return a line of figures per subdomain and, where there are words, one under it."""
     rows = entry["subdomains"][:_MOST_SUBDOMAINS]
-    width = min(max(cell_len(shown(s["label"], 60)) for s in rows), 24)
-    width = max(width, len("subdomain"))
+    mark = ELLIPSIS if unicode else ASCII_ELLIPSIS
+    names = cut_names([s["label"] for s in rows], _LONGEST, mark=mark)
+    width = max(len("subdomain"), *map(columns_of, names))
     head = f"{'subdomain':<{width}} {'items':>6} {'share':>5} {'score':>6} {'interval':<12}"
     lines: list[RenderableType] = [Text(f"{head} {'':{_BAR}}  mass", style="dim")]
-    for s in rows:
-        label = set_cell_size(shown(s["label"], 60), width)
+    for s, name in zip(rows, names, strict=True):
+        label = name + " " * (width - columns_of(name))
         figures = Text(f"{label} {s['size']:>6} {s['weight']:>5.0%} {s['score']:>6.3f} ")
         figures.append(f"{interval(s['ci'], 2):<12} ")
-        figures.append(_bar(s["score"], unicode), style="cyan")
+        figures.append(bar(s["score"], _BAR, unicode=unicode), style="cyan")
         figures.append(f"  {s['mass']:.2f}")
         lines.append(figures)
         words = ", ".join(s["keywords"])
@@ -233,11 +239,6 @@ def _tree(node: dict[str, Any], depth: int = 0) -> list[str]:
     for child in node["children"]:
         lines += _tree(child, depth + 1)
     return lines
-
-
-def _bar(value: float, unicode: bool) -> str:
-    full = round(value * _BAR)
-    return ("\u2588" if unicode else "#") * full + ("\u00b7" if unicode else ".") * (_BAR - full)
 
 
 def _kind(split: dict[str, Any]) -> str:

@@ -12,9 +12,10 @@ from rich.text import Text
 
 from benchharmony.report.shown import safe_markdown
 from benchharmony.report.views import to_json
+from benchharmony.terminal import can_draw
 from benchharmony.validation.tables import Table, tables_of
 
-_WIDTH = 100
+_WIDTH = 80
 
 
 def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the option's name
@@ -30,7 +31,7 @@ def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the opti
 
 def print_validation(record: dict[str, Any], console: Console) -> None:
     """Print every table of the record."""
-    unicode = "utf" in console.encoding.lower()
+    unicode = can_draw(console)
     for table in tables_of(record):
         console.print(Text(f"\n{table.title}", style="bold"))
         grid = RichTable(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0),
