@@ -83,6 +83,11 @@ class HarmonyResult(HarmonyInNotebook):
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        if self.value is None:
+            return f"<HarmonyResult: undefined, {self.undefined}>"
+        return f"<HarmonyResult: H {self.value:.3f}, {len(self.masses)} subdomains>"
+
 
 def harmony(
     evaluation: Evaluation,

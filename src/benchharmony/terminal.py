@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,6 +59,13 @@ def bar(value: float, width: int, *, unicode: bool) -> str:
     full = round(min(max(value, 0.0), 1.0) * width)
     whole, rest = ("\u2588", "\u00b7") if unicode else ("#", ".")
     return whole * full + rest * (width - full)
+
+
+def page_console(out: TextIO, width: int = 80) -> Console:
+    """Return a console that writes plain text: no colour, and never into a notebook's cell."""
+    from rich.console import Console
+
+    return Console(file=out, width=width, no_color=True, force_terminal=False, force_jupyter=False)
 
 
 @cache

@@ -16,7 +16,7 @@ from benchharmony.landscape.growth import size_words
 from benchharmony.report.names import ASCII_ELLIPSIS, ELLIPSIS, columns_of, cut_names
 from benchharmony.report.shown import number, shown
 from benchharmony.report.text import WIDTH
-from benchharmony.terminal import can_draw
+from benchharmony.terminal import can_draw, page_console
 
 #: The first column never becomes narrower than this.
 _NARROWEST = 8
@@ -27,7 +27,7 @@ _MOST = 40
 def to_text(record: dict[str, Any]) -> str:
     """Return the landscape as plain text."""
     out = io.StringIO()
-    print_landscape(record, Console(file=out, width=WIDTH, no_color=True, force_terminal=False))
+    print_landscape(record, page_console(out, WIDTH))
     return out.getvalue()
 
 

@@ -86,31 +86,36 @@ def _panel(entry: dict[str, Any], size: Size | None = None) -> dict[str, Any]:
     width = _WIDTH if size is None else round(size.width - _AROUND * size.font)
     x = {
         "field": "fraction", "type": "quantitative", "title": "items removed",
-        "axis": {"format": "%"},
+        "axis": {"format": "%", "tickCount": 6},
     }  # fmt: skip
     colour = {
-        "type": "nominal", "title": None,
+        "field": "series", "type": "nominal", "title": None,
         "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())},
         "legend": {"orient": "top"},
     }  # fmt: skip
 
+    def named(name: str) -> list[dict[str, Any]]:
+        return [{"calculate": f"'{name}'", "as": "series"}]
+
     def band(low: str, high: str, name: str) -> dict[str, Any]:
         return {
+            "transform": named(name),
             "mark": {"type": "area", "opacity": 0.3},
             "encoding": {
                 "x": x,
                 "y": {"field": low, "type": "quantitative", "title": None},
                 "y2": {"field": high},
-                "color": {**colour, "datum": name},
+                "color": colour,
             },
         }
 
     line = {
+        "transform": named(_PRUNED),
         "mark": {"type": "line", "point": True},
         "encoding": {
             "x": x,
             "y": {"field": "value", "type": "quantitative", "scale": {"zero": False}},
-            "color": {**colour, "datum": _PRUNED},
+            "color": colour,
         },
     }
     return {

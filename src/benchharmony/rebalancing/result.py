@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchharmony._version import __version__
 from benchharmony.errors import BenchharmonyWarning
@@ -15,6 +15,9 @@ from benchharmony.rebalancing.curve import Point
 from benchharmony.rebalancing.fragility import Fragility
 from benchharmony.rebalancing.post_stratified import PostStratified
 from benchharmony.rebalancing.removal_tests import Effect, RankChange
+
+if TYPE_CHECKING:
+    from benchharmony.plots import Chart
 
 SCHEMA = "benchharmony/rebalance/1"
 
@@ -176,6 +179,13 @@ class Rebalance:
         from benchharmony.rebalancing.plot import write_plot
 
         write_plot(document([self]), path)
+
+    def plot_curve(self) -> Chart:
+        """Return the curve as an Altair chart (needs ``benchharmony[plots]``)."""
+        from benchharmony.plots import as_chart
+        from benchharmony.rebalancing.plot import chart
+
+        return as_chart(chart(document([self])))
 
     def __str__(self) -> str:
         from benchharmony.rebalancing.text import to_text

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchharmony.report.shown import interval, number, shown
-from benchharmony.terminal import can_draw
+from benchharmony.terminal import can_draw, page_console
 
 WIDTH = 80
 #: Rows of each table; the JSON has all.
@@ -28,7 +28,7 @@ _MARGINS = 4
 def to_text(document: dict[str, Any]) -> str:
     """Return the document as plain text, 80 columns wide."""
     out = io.StringIO()
-    print_rebalance(document, Console(file=out, width=WIDTH, no_color=True, force_terminal=False))
+    print_rebalance(document, page_console(out, WIDTH))
     return out.getvalue()
 
 

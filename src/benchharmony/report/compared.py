@@ -21,7 +21,7 @@ from benchharmony.report.shown import interval, shown
 from benchharmony.report.sureness import bounds_of, defined
 from benchharmony.report.views import to_json
 from benchharmony.splits import split_all
-from benchharmony.terminal import can_draw
+from benchharmony.terminal import can_draw, page_console
 
 SCHEMA = "benchharmony/compare/1"
 #: q-value up to which a subdomain is marked as different.
@@ -125,7 +125,7 @@ def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the fiel
 
         return compared_to_latex(record)
     out = io.StringIO()
-    print_compared(record, Console(file=out, width=80, no_color=True, force_terminal=False))
+    print_compared(record, page_console(out, 80))
     return out.getvalue()
 
 

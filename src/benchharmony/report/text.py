@@ -19,7 +19,7 @@ from benchharmony.report.names import (
     without_folders,
 )
 from benchharmony.report.shown import interval, number, shown
-from benchharmony.terminal import bar, can_draw
+from benchharmony.terminal import bar, can_draw, page_console
 from benchharmony.verdict import (
     ARTEFACT,
     EXCEPTIONS,
@@ -64,7 +64,7 @@ _MOST_SUBDOMAINS = 30
 def to_text(record: dict[str, Any], *, details: bool | None = None) -> str:
     """Return the report as plain text, 80 columns wide."""
     out = io.StringIO()
-    console = Console(file=out, width=WIDTH, no_color=True, force_terminal=False)
+    console = page_console(out, WIDTH)
     print_report(record, console, details=details)
     return out.getvalue()
 

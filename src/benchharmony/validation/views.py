@@ -12,7 +12,7 @@ from rich.text import Text
 
 from benchharmony.report.shown import safe_markdown
 from benchharmony.report.views import to_json
-from benchharmony.terminal import can_draw
+from benchharmony.terminal import can_draw, page_console
 from benchharmony.validation.tables import Table, tables_of
 
 _WIDTH = 80
@@ -25,7 +25,7 @@ def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the opti
     if format == "md":
         return "\n".join(_markdown(table) for table in tables_of(record))
     out = io.StringIO()
-    print_validation(record, Console(file=out, width=_WIDTH, no_color=True, force_terminal=False))
+    print_validation(record, page_console(out, _WIDTH))
     return out.getvalue()
 
 
