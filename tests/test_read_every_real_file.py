@@ -26,12 +26,12 @@ REFUSED = (
     (r"/results_[^/]*\.json", "aggregate results only"),
     (r"examples-gpt2_piaf_0_", "the file is empty"),
     (r"polymer_tg_prediction", "no per-item metric that lies in"),
-    (r"helm-bbq-v1/.*/display_predictions", "read from scenario_state.json.gz beside it"),
-    (r"helm-bbq-v1/.*/per_instance_stats", "read from scenario_state.json.gz beside it"),
+    (r"helm-bbq-v1/.*/display_predictions", "read from scenario_state.json"),
+    (r"helm-bbq-v1/.*/per_instance_stats", "read from scenario_state.json"),
     (r"helm-bbq-v1/.*/(?!scenario_state)", "give scenario_state.json of the same run"),
     (r"inverse-scaling/.*/args\.log", "no results"),
     (r"inverse-scaling/.*/data\.csv", "no model's results"),
-    (r"inverse-scaling/.*/gpt2-medium\.csv", "without rows"),
+    (r"QA-v2-gpt2-new/gpt2-medium\.csv", "without rows"),
     (r"psychometrics/naep-.*-(items|metadata|response-distributions)", "no results of a model"),
     (r"psn-irt/dataset_analysis", "no column is named like a score"),
     (r"truthfulqa_style_audit", "no column is named like a score"),
@@ -110,4 +110,4 @@ def test_most_files_state_a_score_and_are_read(shared_data: Path) -> None:
     rows = _manifest()
     assert len(rows) > 500
     assert sum(bool(stated_scores(r["note"])) for r in rows) > 330
-    assert sum(why_refused(r["path"]) is None for r in rows) > 380
+    assert sum(why_refused(r["path"]) is None for r in rows) > 370

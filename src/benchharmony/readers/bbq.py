@@ -149,5 +149,6 @@ READERS = (
         "BBQ items as JSON Lines with <model>_pred_<prompt format> columns of answer texts",
         _sniff,
         _read,
+        "preds_<category>.jsonl",
     ),
 )

@@ -305,11 +305,13 @@ READERS = (
         "Every Eval Ever instance rows (*_samples.jsonl) with their aggregate file",
         _sniff_rows,
         _read_rows,
+        "data/<benchmark>/<org>/<model>/<id>_samples.jsonl",
     ),
     Reader(
         "Every Eval Ever aggregate",
         "Every Eval Ever aggregate file: refused without its instance rows",
         _sniff_aggregate,
         _read_aggregate,
+        "data/<benchmark>/<org>/<model>/<id>.json",
     ),
 )

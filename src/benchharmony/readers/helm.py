@@ -310,11 +310,13 @@ READERS = (
         "HELM run directory: scenario_state.json with the files beside it",
         _sniff_results,
         _read_results,
+        "runs/<suite>/<scenario>:<arguments>,model=<model>/scenario_state.json",
     ),
     Reader(
         "HELM run, other files",
         "HELM files that hold no per-item results: run_spec, instances, stats, ...",
         _sniff_others,
         _read_others,
+        "run_spec.json, instances.json, stats.json",
     ),
 )

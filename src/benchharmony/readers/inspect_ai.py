@@ -268,5 +268,6 @@ READERS: tuple[Reader, ...] = (
         description="logs of Inspect AI: .eval archives and JSON documents",
         sniff=sniff,
         read=read,
+        example="logs/2026-01-02T03-04-05+00-00_<task>_<id>.eval",
     ),
 )

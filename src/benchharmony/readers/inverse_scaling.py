@@ -280,17 +280,20 @@ READERS = (
         "Inverse Scaling pipeline <task>/<model>.csv: index with loss or logodds_difference",
         _sniff_results,
         _read_results,
+        "<task>/<model>.csv: index,loss,correct,total_logprob",
     ),
     Reader(
         "inverse scaling items",
         "data.csv of the Inverse Scaling pipeline: read with the results beside it",
         _sniff_items,
         _refuse("items of a task, no model's results; give the <model>.csv files beside it"),
+        "<task>/data.csv",
     ),
     Reader(
         "inverse scaling arguments",
         "args.log of the Inverse Scaling pipeline: read with the results beside it",
         _sniff_arguments,
         _refuse("arguments of a run, no results; give the <model>.csv files beside it"),
+        "<task>/args.log",
     ),
 )

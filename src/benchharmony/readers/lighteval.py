@@ -231,11 +231,13 @@ READERS = (
         "LightEval details_<task>_<time>.parquet (--save-details)",
         _sniff_details,
         _read_details,
+        "details/<org>/<model>/<time>/details_<task>_<time>.parquet",
     ),
     Reader(
         "LightEval results",
         "LightEval results_<time>.json: aggregates, refused without their details",
         _sniff_results,
         _read_results,
+        "results/<org>/<model>/results_<time>.json",
     ),
 )

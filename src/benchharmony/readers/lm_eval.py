@@ -192,11 +192,13 @@ READERS = (
         "lm-evaluation-harness samples_<task>_<time>.jsonl, 2023 to now",
         _sniff_samples,
         _read_samples,
+        "<org>__<model>/samples_<task>_2026-01-02T03-04-05.678901.jsonl",
     ),
     Reader(
         "lm-eval results with samples",
         "lm-evaluation-harness results document that holds its samples (simple_evaluate)",
         _sniff_results,
         _read_results,
+        '{"results": {...}, "samples": {"<task>": [...]}}',
     ),
 )

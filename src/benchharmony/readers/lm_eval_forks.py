@@ -207,12 +207,14 @@ READERS = (
         "lm-evaluation-harness v0.3 <task>_write_out_info.json",
         _sniff_write_out,
         _read_write_out,
+        "<model>/<task>_write_out_info.json",
     ),
     Reader(
         "lm-eval results with item lists",
         "results documents of lm-evaluation-harness forks, with details[] or lists per item",
         _sniff_item_lists,
         _read_item_lists,
+        '{"results": {"<task>": {"acc": ..., "details": [...]}}}',
     ),
     promptsource.READER,
 )

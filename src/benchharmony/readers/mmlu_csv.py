@@ -161,5 +161,6 @@ READERS: tuple[Reader, ...] = (
         description="<subject>.csv with columns 0 to 5 and correct, as MMLU's own script writes",
         sniff=sniff,
         read=read,
+        example="results_<model>/<subject>.csv: 0,1,2,3,4,5,correct",
     ),
 )

@@ -186,5 +186,6 @@ READERS: tuple[Reader, ...] = (
         description="JSON list of question_id, options, answer, pred, category; or a zip of it",
         sniff=sniff,
         read=read,
+        example="model_outputs_<model>_5shots.json, or .zip",
     ),
 )

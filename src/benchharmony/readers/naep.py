@@ -285,11 +285,13 @@ READERS = (
         "option logits under cyclic orders (NAEP), <set>-responses-<model>.jsonl",
         _sniff,
         _read,
+        "<set>-responses-<model>.jsonl",
     ),
     Reader(
         "companion of cyclic option-order logits",
         "items, metadata and response distributions beside such files: read with them",
         _sniff_companion,
         _refuse,
+        "<set>-items.jsonl, <set>-metadata.jsonl",
     ),
 )

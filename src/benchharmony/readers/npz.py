@@ -263,5 +263,6 @@ READERS: tuple[Reader, ...] = (
         description="NumPy archives <model>__<benchmark>.npz of token-level outputs",
         sniff=sniff,
         read=read,
+        example="<model>__<benchmark>.npz",
     ),
 )

@@ -39,5 +39,6 @@ READERS: tuple[Reader, ...] = (
         description="benchharmony's own Parquet (Evaluation.save, benchharmony collect)",
         sniff=sniff,
         read=read,
+        example="<benchmark>__<model>.parquet",
     ),
 )

@@ -18,6 +18,7 @@ import math
 import pickletools
 import re
 import struct
+import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -96,7 +97,10 @@ def load_plain(data: bytes) -> Any:
     if len(data) > MAX_BYTES:
         raise PickleFault(f"a pickle of more than {MAX_BYTES >> 20} MiB")
     try:
-        return _Machine().run(data)
+        # pickletools decodes old texts in a way that Python warns of.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return _Machine().run(data)
     except PickleFault:
         raise
     except (IndexError, KeyError, AttributeError, TypeError):

@@ -91,4 +91,5 @@ READER = Reader(
     "examples-*.jsonl of BigScience's edition of lm-evaluation-harness (2022)",
     _sniff,
     _read,
+    "examples-<model>_<task>_0_1234_<time>.jsonl",
 )
