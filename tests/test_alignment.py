@@ -196,7 +196,8 @@ def test_equal_ids_need_equal_questions_across_benchmarks():
     assert len(match(bare, bare, trust_ids=False).rows_a) == 0
     assert match(log(), log(), trust_ids=False).by_id == 36
     empty = log(texts=[""] * 36)
-    assert len(match(empty, empty.take(range(30)), trust_ids=False).rows_a) in (0, 30)
+    for other in (empty, empty.take(range(30))):
+        assert len(match(empty, other, trust_ids=False).rows_a) == 0
 
 
 # Groups

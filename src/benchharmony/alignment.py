@@ -86,6 +86,9 @@ def match(a: Evaluation, b: Evaluation, *, trust_ids: bool = True) -> Match:
     trust_ids : bool
         False: equal ids count only where the questions are equal as well.
     """
+    if _is_same_list(a, b, trust_ids):
+        rows = np.arange(len(a))
+        return Match(rows, rows, len(a), 0, 0, (), ())
     shared = _shared(a, b)
     if a.texts is None or b.texts is None:
         pairs = shared if trust_ids else {}
@@ -138,7 +141,8 @@ def line_up(
     """
     first = group[0]
     matches = [match(first, e, trust_ids=trust_ids) for e in group[1:]]
-    common = set(range(len(first))).intersection(*(m.rows_a.tolist() for m in matches))
+    partial = [m.rows_a.tolist() for m in matches if len(m.rows_a) < len(first)]
+    common = set(range(len(first))).intersection(*partial)
     if not common:
         raise BenchharmonyError(_nothing_common(group))
     rows = sorted(common)
@@ -156,6 +160,16 @@ def _rows_of(evaluation: Evaluation, rows: list[int], ids: tuple[str, ...]) -> E
     if rows == list(range(len(evaluation))) and evaluation.item_ids == ids:
         return evaluation
     return replace(evaluation.take(rows), item_ids=ids)
+
+
+def _is_same_list(a: Evaluation, b: Evaluation, trust_ids: bool) -> bool:
+    """Whether both have the same ids and questions in the same order, as models of one run do."""
+    if a.item_ids != b.item_ids:
+        return False
+    if a.texts is None or b.texts is None:
+        return trust_ids
+    same_options = a.choices is None or b.choices is None or a.choices == b.choices
+    return a.texts == b.texts and same_options and (trust_ids or all(a.texts))
 
 
 def _shared(a: Evaluation, b: Evaluation) -> _Pairs:
