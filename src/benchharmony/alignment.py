@@ -93,7 +93,10 @@ def match(a: Evaluation, b: Evaluation, *, trust_ids: bool = True) -> Match:
     if a.texts is None or b.texts is None:
         pairs = shared if trust_ids else {}
         return _match(a, pairs, by_id=len(pairs))
-    same = {i: j for i, j in shared.items() if _written_alike(a, b, i, j)}
+    same = {
+        i: j for i, j in shared.items()
+        if _written_alike(a, b, i, j) and (trust_ids or a.texts[i])
+    }  # fmt: skip
     if len(same) == min(len(a), len(b)):
         return _match(a, same, by_id=len(same))
     keys_a, keys_b = _keys(a, b)
