@@ -45,7 +45,7 @@ def silhouette_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     panels[0]["layer"].append(_words(chosen))
     return framed(
         {
-            "title": title_of(entry, "what each number of subdomains k gives"),
+            "title": title_of(entry, "what each number of subdomains k gives", size),
             "data": {"values": values},
             "vconcat": panels,
             "spacing": 12,

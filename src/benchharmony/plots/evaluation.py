@@ -85,10 +85,13 @@ def evaluation_specs(
     if items is not None and items.cells is not None:
         cells = items.cells
         title = f"similarity of {cells.sampled} of {cells.n_items} items, from {cells.made_from}"
-        found["similarity"] = similarity_spec(cells.matrix, cells.bounds, names, size, title)
+        labels = names or cells.labels
+        found["similarity"] = similarity_spec(cells.matrix, cells.bounds, labels, size, title)
     if items is not None and items.points:
         called = {s["label"]: name for s, name in zip(entry["subdomains"], names, strict=True)}
-        points = [{**p, "subdomain": called[p["subdomain"]]} for p in items.points]
+        points = [
+            {**p, "subdomain": called.get(p["subdomain"], p["subdomain"])} for p in items.points
+        ]
         for colour in COLOURED_BY:
             found[f"map-by-{colour}"] = item_map_spec(points, colour, size, _map_title(entry))
     return {stem: spec for stem, spec in found.items() if spec is not None}
@@ -96,7 +99,9 @@ def evaluation_specs(
 
 def _map_title(entry: dict[str, Any]) -> str:
     kind, n = entry["partition"]["kind"], entry["n_items"]
-    return f"map of the {n} items: near ones are alike to the partition ({shown(kind, 40)})"
+    return (
+        f"map of the {n} items: near ones are alike to the partition ({shown(kind or 'none', 24)})"
+    )
 
 
 def save_report(

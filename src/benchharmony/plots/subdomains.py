@@ -60,7 +60,7 @@ def subdomain_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     x = _score_axis(entry, size)
     return framed(
         {
-            "title": title_of(entry, "score of each subdomain"),
+            "title": title_of(entry, "score of each subdomain", size),
             "width": rows.width,
             "height": rows.height,
             "data": {"values": values},
@@ -102,7 +102,7 @@ def masses_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     words = f"bars: mass; ticks: {share}; dashed: even"
     return framed(
         {
-            "title": title_of(entry, "what each subdomain weighs in H"),
+            "title": title_of(entry, "what each subdomain weighs in H", size),
             "width": rows.width,
             "height": rows.height,
             "data": {"values": values},
