@@ -114,6 +114,14 @@ def test_labels_of_the_log_can_be_the_key(tmp_path):
     assert joined.groups["subject"] == tuple(SUBJECTS * 4)
 
 
+def test_labels_that_the_table_lacks_are_named_once(tmp_path):
+    table = csv(tmp_path / "s.csv", [{"subject": s, "field": "x"} for s in SUBJECTS[1:]])
+    (joined,), _ = join_groups(
+        [log(groups={"subject": SUBJECTS * 4})], read_groups(table, "subject")
+    )
+    assert "4 of 12 items are not in it (algebra)" in joined.notes[-1]
+
+
 def test_questions_can_be_the_key(tmp_path):
     texts = [f"Which river is number {i}?" for i in range(12)]
     table = [{"question": f"which  RIVER is number {i}?", "bank": "ab"[i % 2]} for i in range(12)]

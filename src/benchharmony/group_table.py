@@ -265,12 +265,14 @@ def _keys_of(evaluation: Evaluation, table: GroupTable) -> tuple[list[_Key | Non
 def _missing_note(
     evaluation: Evaluation, table: GroupTable, found: Sequence[_Key | None]
 ) -> tuple[str, ...]:
-    missing = [i for i, k in zip(evaluation.item_ids, found, strict=True) if k is None]
-    if not missing:
+    rows = [i for i, k in enumerate(found) if k is None]
+    if not rows:
         return ()
+    by_label = evaluation.groups.get(table.on)
+    named = dict.fromkeys(str((by_label or evaluation.item_ids)[i]) for i in rows)
     return (
-        f"groups from {table.path}: {len(missing)} of {len(found)} items are not in it "
-        f"({_some(missing)})",
+        f"groups from {table.path}: {len(rows)} of {len(found)} items are not in it "
+        f"({_some(list(named))})",
     )
 
 
