@@ -213,6 +213,7 @@ def small_report():
 
 @pytest.mark.slow
 def test_mlflow_gets_numbers_and_the_record(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     mlflow = pytest.importorskip("mlflow")
     from benchharmony.exports import mlflow as exports
 
