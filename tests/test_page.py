@@ -293,6 +293,18 @@ def test_long_texts_share_the_room_of_a_page(monkeypatch):
     assert all("cut: 5,000 characters" in t for t in texts)
 
 
+def test_options_and_marks_that_take_more_room_count_too(monkeypatch):
+    monkeypatch.setattr(items, "BUDGET", 250_000)
+    e = planted_page_evaluation()
+    wide = Evaluation.from_arrays(
+        benchmark="wide", model="m", scores=e.scores, groups=dict(e.groups),
+        texts=["<" * 300] * len(e), choices=[["\u4e00" * 200] * 4] * len(e),
+    )  # fmt: skip
+    page = bh.report(wide, **QUICK).to_html()
+    (data,) = re.findall(r'id="set-0">(.*?)</script>', page)
+    assert len(data.encode()) < 300_000  # without cuts 500,000
+
+
 def test_of_too_many_items_every_subdomain_keeps_its_nearest(monkeypatch):
     monkeypatch.setattr(items, "_MOST_ROWS", 1)  # the least is 200 items of each evaluation
     e = planted_page_evaluation(items=400)

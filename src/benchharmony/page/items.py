@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchharmony.evaluation import Evaluation
 from benchharmony.page.safe import block, line
 from benchharmony.partition import DECLARED_NAMES, Partition
 from benchharmony.splits import Split
 
-#: Characters of item texts in a page at most, all benchmarks together.
-BUDGET = 6_000_000
-#: A text is cut here, or earlier where the budget asks for it.
-_LONGEST, _SHORTEST = 2000, 120
+Rows = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+#: Bytes of item texts and options in a page at most, all benchmarks together.
+BUDGET = 8_000_000
+#: A text is cut here, or earlier where the budget asks for it; an option at most at its own limit.
+_LONGEST, _SHORTEST = 2000, 60
 _OPTION, _MOST_OPTIONS = 240, 26
 #: Evaluations times items in a page at most; beyond, those nearest to the centres are shown.
 _MOST_ROWS = 250_000
@@ -23,6 +28,14 @@ _MOST_ROWS = 250_000
 _MOST_LABELS = 60
 #: Coordinates of the map are whole numbers up to this.
 _GRID = 4095
+
+
+@dataclass
+class _Set:
+    """The items of a benchmark as one or more evaluations have them, and who shows which."""
+
+    evaluation: Evaluation
+    shown: list[tuple[str, Rows]] = field(default_factory=list)
 
 
 class ItemStore:
@@ -35,13 +48,12 @@ class ItemStore:
     """
 
     def __init__(self, splits: Sequence[Split]) -> None:
-        self.blobs: dict[str, Any] = {}
-        self._sets: dict[Any, str] = {}
-        shown = [s.evaluation for s in splits if s.partition is not None]
-        self._most = max(_MOST_ROWS // max(len(shown), 1), 200)
-        self._limit = _text_limit(shown)
+        self._rows: dict[str, Any] = {}
+        self._sets: dict[Any, _Set] = {}
+        shown = sum(s.partition is not None for s in splits)
+        self._most = max(_MOST_ROWS // max(shown, 1), 200)
 
-    def add(self, place: int, split: Split, at: np.ndarray[Any, Any] | None) -> dict[str, Any]:
+    def add(self, place: int, split: Split, at: NDArray[np.floating[Any]] | None) -> dict[str, Any]:
         """Store the items of one evaluation; return what the template says about them.
 
         Parameters
@@ -59,9 +71,9 @@ class ItemStore:
         kept = rows if len(rows) <= self._most else _fair(rows, part, self._most)
         name = f"items-{place}"
         column = _declared_column(e, part)
-        self.blobs[name] = {
-            "set": self._set(e),
-            "row": kept.tolist(),
+        key = (e.item_ids, e.texts, e.choices, None if e.gold is None else e.gold.tobytes())
+        self._sets.setdefault(key, _Set(e)).shown.append((name, kept))
+        self._rows[name] = {
             "label": part.labels[kept].tolist(),
             "names": [line(n, 100) for n in part.names],
             "score": None if e.scores is None else [round(float(s), 4) for s in e.scores[kept]],
@@ -80,48 +92,77 @@ class ItemStore:
             "declared": None if column is None else line(column, 40),
         }
 
-    def _set(self, e: Evaluation) -> str:
-        key = (e.item_ids, e.texts, e.choices, None if e.gold is None else e.gold.tobytes())
-        if key not in self._sets:
-            name = self._sets[key] = f"set-{len(self._sets)}"
-            self.blobs[name] = {
-                "id": [line(i, 100) for i in e.item_ids],
-                "text": None if e.texts is None else [block(t, self._limit) for t in e.texts],
-                "options": None if e.choices is None else [_options(c) for c in e.choices],
-                "gold": None if e.gold is None else e.gold.tolist(),
-            }
-        return self._sets[key]
+    def blobs(self) -> dict[str, Any]:
+        """Return the data of the page: a blob per evaluation, and one per set of items."""
+        used = [np.unique(np.concatenate([r for _, r in s.shown])) for s in self._sets.values()]
+        limit = _limit([(s.evaluation, u) for s, u in zip(self._sets.values(), used, strict=True)])
+        out = dict(self._rows)
+        for i, (one, rows) in enumerate(zip(self._sets.values(), used, strict=True)):
+            out[f"set-{i}"] = _texts(one.evaluation, rows, limit)
+            for name, kept in one.shown:
+                place = np.searchsorted(rows, kept).tolist()
+                out[name] = {"set": f"set-{i}", "row": place, **out[name]}
+        return out
 
 
-def _options(choices: Sequence[str]) -> list[str]:
-    shown = [line(c, _OPTION) for c in choices[:_MOST_OPTIONS]]
+def _texts(e: Evaluation, rows: Rows, limit: int) -> dict[str, Any]:
+    return {
+        "id": [line(e.item_ids[r], 100) for r in rows],
+        "text": None if e.texts is None else [block(e.texts[r], limit) for r in rows],
+        "options": None if e.choices is None else [_options(e.choices[r], limit) for r in rows],
+        "gold": None if e.gold is None else e.gold[rows].tolist(),
+    }
+
+
+def _options(choices: Sequence[str], limit: int) -> list[str]:
+    shown = [line(c, min(_OPTION, limit)) for c in choices[:_MOST_OPTIONS]]
     more = len(choices) - len(shown)
     return [*shown, f"and {more} more"] if more > 0 else shown
 
 
-def _text_limit(evaluations: Sequence[Evaluation]) -> int:
-    """Return where texts are cut so that all of them stay within the budget."""
-    texts = {id(e.texts): e.texts for e in evaluations if e.texts is not None}
-    lengths = np.array([len(t) for some in texts.values() for t in some], dtype=np.int64)
+def _limit(sets: Sequence[tuple[Evaluation, Rows]]) -> int:
+    """Return where texts and options are cut so that all of them stay within the budget."""
+    texts = [_sizes(e.texts[r] for r in rows) for e, rows in sets if e.texts is not None]
+    options = [
+        _sizes(c for r in rows for c in e.choices[r][:_MOST_OPTIONS])
+        for e, rows in sets
+        if e.choices is not None
+    ]
     limit = _LONGEST
-    while limit > _SHORTEST and np.minimum(lengths, limit).sum() > BUDGET:
+    while limit > _SHORTEST:
+        total = sum(float((np.minimum(n, limit) * w).sum()) for n, w in texts)
+        total += sum(float((np.minimum(n, min(limit, _OPTION)) * w).sum()) for n, w in options)
+        if total <= BUDGET:
+            break
         limit = max(limit * 3 // 4, _SHORTEST)
     return limit
 
 
-def _nearest_first(part: Partition) -> np.ndarray[Any, Any]:
+def _sizes(texts: Iterable[str]) -> tuple[Numbers, Numbers]:
+    """Return characters of each text, and the bytes that one of them takes in the page."""
+    lengths, widths = [], []
+    for text in texts:
+        some = text[:_LONGEST]
+        marks = sum(map(some.count, "<>&"))  # written as six characters each
+        size = len(some.encode("utf-8", "replace")) + 5 * marks
+        lengths.append(len(text))
+        widths.append(size / max(len(some), 1))
+    return np.array(lengths, dtype=np.float64), np.array(widths, dtype=np.float64)
+
+
+def _nearest_first(part: Partition) -> Rows:
     """Return the rows by subdomain, nearest to its centre first (as logged where none is known)."""
     away = np.zeros(len(part)) if part.centrality is None else -part.centrality
     return np.lexsort((np.arange(len(part)), away, part.labels))
 
 
-def _fair(rows: np.ndarray[Any, Any], part: Partition, most: int) -> np.ndarray[Any, Any]:
+def _fair(rows: Rows, part: Partition, most: int) -> Rows:
     """Return about ``most`` of the rows, the first ones of every subdomain by its share."""
     labels = part.labels[rows]
     starts = np.searchsorted(labels, np.arange(part.k))
     place = np.arange(len(rows)) - starts[labels]
     wanted = np.maximum(part.sizes * most // len(rows), 5)
-    kept: np.ndarray[Any, Any] = rows[place < wanted[labels]]
+    kept: Rows = rows[place < wanted[labels]]
     return kept
 
 
@@ -137,7 +178,7 @@ def _declared_column(e: Evaluation, part: Partition) -> str | None:
     return named[0] if named else (usable[0] if usable else None)
 
 
-def _coded(e: Evaluation, column: str, rows: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _coded(e: Evaluation, column: str, rows: Rows) -> dict[str, Any]:
     values = [e.groups[column][i] for i in rows]
     names = sorted({v for v in values if v is not None})
     place = {name: i for i, name in enumerate(names)}
@@ -148,7 +189,7 @@ def _coded(e: Evaluation, column: str, rows: np.ndarray[Any, Any]) -> dict[str, 
     }
 
 
-def _places(at: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _places(at: NDArray[np.floating[Any]]) -> dict[str, Any]:
     low, high = at.min(axis=0), at.max(axis=0)
     wide = np.where(high > low, high - low, 1.0)
     whole = np.rint((at - low) / wide * _GRID).astype(int)

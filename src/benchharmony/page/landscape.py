@@ -55,7 +55,7 @@ def page(record: dict[str, Any], command: str | None) -> str:
         "glossary": LANDSCAPE_GLOSSARY,
         "limits": LIMITS,
         "settings": settings_rows(record["settings"]),
-        "command": command,
+        "command": command and block(command, 20_000),
         "files": [],
     }
     return render("landscape.html.j2", {**context, "why_not": drawer.why_not}, {})

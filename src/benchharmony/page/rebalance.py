@@ -77,7 +77,7 @@ def page(document: dict[str, Any], command: str | None) -> str:
         "glossary": _GLOSSARY,
         "limits": _LIMITS,
         "settings": [],
-        "command": command,
+        "command": command and block(command, 20_000),
         "files": [],
         "why_not": drawer.why_not,
     }

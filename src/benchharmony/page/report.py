@@ -9,7 +9,7 @@ from benchharmony.page.evaluation import evaluation_view
 from benchharmony.page.items import ItemStore
 from benchharmony.page.over_models import plane_of
 from benchharmony.page.pictures import Drawer
-from benchharmony.page.safe import line
+from benchharmony.page.safe import block, line
 from benchharmony.page.settings import settings_rows
 from benchharmony.page.shell import render
 from benchharmony.page.short import in_short
@@ -69,11 +69,11 @@ def page(record: dict[str, Any], splits: Sequence[Split], command: str | None) -
         "glossary": GLOSSARY,
         "limits": LIMITS,
         "settings": settings_rows(record["settings"]),
-        "command": command,
+        "command": command and block(command, 20_000),
         "files": _files(entries),
         "why_not": drawer.why_not,
     }
-    return render("report.html.j2", context, store.blobs)
+    return render("report.html.j2", context, store.blobs())
 
 
 def _title(names: dict[str, dict[str, int]]) -> str:

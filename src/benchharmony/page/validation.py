@@ -59,7 +59,7 @@ def page(record: dict[str, Any], command: str | None) -> str:
         "glossary": _GLOSSARY,
         "limits": _LIMITS,
         "settings": settings_rows(record["settings"]),
-        "command": command,
+        "command": command and block(command, 20_000),
         "files": [],
         "why_not": drawer.why_not,
     }
