@@ -82,4 +82,4 @@ def size_words(parameters: float | None, *, before: str = "") -> str:
 
 
 def _log(value: float | None) -> float | None:
-    return None if value is None else float(np.log10(value))
+    return float(np.log10(value)) if value else None

@@ -36,7 +36,7 @@ _BAR = 8
 #: Columns of a subdomain's name at most.
 _LONGEST = 24
 #: Columns that the overview needs beside the two names.
-_NUMBERS = 58
+_NUMBERS = 57
 #: Verdicts in a word, for the overview.
 _VERDICTS = {
     REPRESENTATIVE: ("even", "green"),
@@ -84,7 +84,12 @@ def print_report(record: dict[str, Any], console: Console, *, details: bool | No
 
 
 def _overview(entries: list[dict[str, Any]], unicode: bool, width: int) -> Table:
-    table = Table(box=SIMPLE_HEAD if unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(
+        box=SIMPLE_HEAD if unicode else ASCII2,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+    )
     benchmarks, models = _names(entries, max(width - _NUMBERS, 20), unicode)
     table.add_column("benchmark", no_wrap=True)
     table.add_column("model", no_wrap=True)
