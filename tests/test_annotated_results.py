@@ -3,6 +3,7 @@
 import gzip
 import json
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -248,6 +249,20 @@ def test_the_command_writes_a_gzipped_copy(tmp_path, capsys):
     # The copy lies where a report looks for logs: it is no log and does no harm.
     assert main(["check", str(tmp_path)]) == 0
     assert capsys.readouterr().out.count("40 items") == 2
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_compressed_results_are_read_and_cut_off_ones_refused(tmp_path, ending):
+    path = folder_of(tmp_path)
+    text = path.read_text()
+    packed = tmp_path / f"{RESULTS}{ending}"
+    with pa.CompressedOutputStream(str(packed), {".gz": "gzip", ".zst": "zstd"}[ending]) as out:
+        out.write(text.encode())
+    record = report(tmp_path)
+    assert without(annotate(record, packed).text) == without(text)
+    packed.write_bytes(packed.read_bytes()[:-12])
+    with pytest.raises(InputError):
+        annotate(record, packed)
 
 
 @pytest.mark.real_data

@@ -9,10 +9,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from benchharmony.errors import BenchharmonyError, InputError
 from benchharmony.readers.source import SourceFile
@@ -128,12 +131,18 @@ def check_new(results: str | Path, new: str | Path, *, overwrite: bool = False) 
 
 
 def _text(file: SourceFile) -> str:
+    """Return the text of the file as it is, a byte order mark included."""
     try:
-        return file.read_bytes().decode("utf-8")
-    except (OSError, EOFError) as error:
-        raise InputError(str(file), f"cannot be read ({error})") from None
+        data = file.path.read_bytes()
+        if file.compression == "gzip":
+            data = gzip.decompress(data)
+        elif file.compression == "zstd":
+            data = pa.input_stream(pa.py_buffer(data), compression="zstd").read()
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(str(file), "not UTF-8 text, so no results file of lm-eval") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(str(file), f"cannot be read ({error}); is it cut off?") from None
 
 
 def _tasks(file: SourceFile, text: str) -> dict[str, tuple[int, int]]:
