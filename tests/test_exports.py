@@ -291,6 +291,7 @@ def test_parquet_goes_through_a_pipe(source, capfdbinary):
     [
         (["--junit", "j.xml"], "--junit turns --fail-under"),
         (["--per-item", "i.xlsx"], "i.xlsx: the items go to"),
+        (["--model-card", "README.md"], "README.md: writes the metadata alone"),
         (["--step-summary"], "GITHUB_STEP_SUMMARY, which is not set"),
         (["--annotate", "none.json", "new.json"], "none.json: no such file"),
     ],

@@ -42,13 +42,17 @@ def check_exports(args: argparse.Namespace) -> None:
     Raises
     ------
     BenchharmonyError
-        For a file of items of unknown kind, a copy that would replace a file, a JUnit file
-        without a bar, or a step summary outside GitHub Actions.
+        For a file of items of unknown kind, a card that would be replaced, a copy that would
+        replace a file, a JUnit file without a bar, or a step summary outside GitHub Actions.
     """
     if args.per_item:
         from benchharmony.exports.tables import check_ending
 
         check_ending(args.per_item)
+    if args.model_card:
+        from benchharmony.exports.model_card import check_card
+
+        check_card(args.model_card)
     if args.annotate:
         from benchharmony.exports.lm_eval_results import check_new
 

@@ -95,6 +95,21 @@ def write_model_cards(record: dict[str, Any], path: str | Path) -> list[Path]:
     return written
 
 
+def check_card(path: str | Path) -> None:
+    """Refuse, before anything is computed, to write metadata over a card itself.
+
+    Raises
+    ------
+    BenchharmonyError
+        For a Markdown file.
+    """
+    if Path(path).suffix.lower() in (".md", ".markdown"):
+        raise BenchharmonyError(
+            f"--model-card {path}: writes the metadata alone, which would replace a card; name a "
+            ".yaml file and put it between the '---' lines of the card"
+        )
+
+
 def _metrics(entry: dict[str, Any], settings: dict[str, Any]) -> list[dict[str, Any]]:
     score, h, split = entry["score"], entry["harmony"], entry["partition"]
     if score["mean"] is None:
