@@ -165,13 +165,14 @@ def is_named_like(name: str, role: str) -> bool:
 def unique_names(names: Iterable[str]) -> list[str]:
     """Return names without repeats or gaps: a second "acc" becomes "acc (2)"."""
     seen: set[str] = set()
+    counts: dict[str, int] = {}  # a header may hold one name forty thousand times
     result = []
     for name in names:
         base = clean_text(name) if name.strip() else "(unnamed)"
-        unique, count = base, 1
+        unique = base
         while unique in seen:
-            count += 1
-            unique = f"{base} ({count})"
+            counts[base] = counts.get(base, 1) + 1
+            unique = f"{base} ({counts[base]})"
         seen.add(unique)
         result.append(unique)
     return result
