@@ -27,6 +27,7 @@ from pathlib import Path
 from time import perf_counter, sleep
 
 import numpy as np
+from joblib.externals.loky import get_reusable_executor
 from machine import peak_mib, words
 
 from benchharmony import Evaluation, Predictive
@@ -145,6 +146,7 @@ def run(args: argparse.Namespace) -> None:
         backend=args.backend, stage=stages,
     )  # fmt: skip
     stages.end()
+    get_reusable_executor().shutdown(wait=True)  # so that its processes are counted
     spent = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     size = {name: bytes_in(args.output / name) for name in ("evaluations", "cache")}

@@ -6,6 +6,8 @@ the same wherever it runs. Large arrays are memory-mapped to local processes, no
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -95,7 +97,9 @@ def _in_processes(
 
     # The processors are shared out: processes times threads stay within them.
     threads = max(1, cpu_count() // jobs)
-    pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    # Mapped files on disk: joblib's own choice, /dev/shm, would hold all of them in memory.
+    folder = os.environ.get("JOBLIB_TEMP_FOLDER") or tempfile.gettempdir()
+    pool = Parallel(n_jobs=jobs, return_as="generator_unordered", temp_folder=folder)
     try:
         yield from pool(delayed(bounded)(threads, function, i, t) for i, t in enumerate(tasks))
     except TerminatedWorkerError:
