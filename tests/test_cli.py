@@ -204,7 +204,7 @@ def test_power_and_every_command_has_help(capsys):
 def test_demo_writes_what_it_says(tmp_path, capsys):
     assert main(["demo", "-o", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
-    for name in ("report.json", "report.csv", "report.md", "report.txt"):
+    for name in ("report.json", "report.csv", "report.md", "report.txt", "report.html"):
         assert name in out
         assert (tmp_path / "out" / name).stat().st_size > 1000
     document = json.loads((tmp_path / "out" / "report.json").read_text())

@@ -15,6 +15,7 @@ from benchharmony.report.text import print_report
 from benchharmony.terminal import Progress
 
 _FORMATS = {"json": "report.json", "csv": "report.csv", "md": "report.md", "text": "report.txt"}
+_PAGE = "report.html"
 _INTRO = (
     "Option log-likelihoods of 18 models on multiple-choice items of two NAEP assessments, "
     "with the subdomain that the assessment itself declares for every item."
@@ -45,7 +46,8 @@ def run_demo(folder: Path, console: Console, progress: Progress) -> list[Path]:
     for name, file in _FORMATS.items():
         write_whole(folder / file, made.render(name))  # type: ignore[arg-type]
         written.append(folder / file)
-    return written
+    made.to_html(folder / _PAGE, command=f"benchharmony demo -o {folder}")
+    return [*written, folder / _PAGE]
 
 
 def _lowest(record: dict[str, Any]) -> dict[str, Any]:

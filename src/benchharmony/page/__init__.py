@@ -53,9 +53,12 @@ def validation_page(record: dict[str, Any], *, command: str | None = None) -> st
 def save_page(args: argparse.Namespace, made: Callable[[str], str]) -> None:
     """Write the page that ``--html`` asks for; ``made`` takes the command line."""
     from benchharmony.page.settings import command_line
-    from benchharmony.terminal import say
+    from benchharmony.terminal import Progress, say
 
-    write_page(made(command_line(args.given)), args.html)
+    with Progress(args.quiet) as progress:
+        progress.expect(None, "drawing the page")
+        page = made(command_line(args.given))
+    write_page(page, args.html)
     if not args.quiet:
         say(f"written: {args.html}")
 

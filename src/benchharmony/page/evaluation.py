@@ -251,6 +251,6 @@ def _item_pictures(name: str, split: Split | None, drawer: Drawer) -> dict[str, 
 def _items(place: int, split: Split | None, store: ItemStore) -> dict[str, Any] | None:
     if split is None or split.partition is None:
         return None
-    embedding = split.partition.embedding
-    at = None if embedding is None or embedding.shape[1] < 3 else embedding[:, 1:3]
-    return store.add(place, split, at)
+    from benchharmony.plots.places import item_places
+
+    return store.add(place, split, item_places(split.partition))  # as on the static map

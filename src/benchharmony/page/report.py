@@ -12,7 +12,7 @@ from benchharmony.page.pictures import Drawer
 from benchharmony.page.safe import block, line
 from benchharmony.page.settings import settings_rows
 from benchharmony.page.shell import render
-from benchharmony.page.short import in_short
+from benchharmony.page.short import by_benchmark, in_short
 from benchharmony.page.words import (
     GLOSSARY,
     LIMITS,
@@ -59,6 +59,7 @@ def page(record: dict[str, Any], splits: Sequence[Split], command: str | None) -
         "version": record["version"],
         "lead": _lead(entries, names),
         "short": in_short(rows),
+        "by_benchmark": by_benchmark(rows),
         "rows": rows,
         "benchmarks": [line(n, 80) for n in names["benchmark"]],
         "models": [line(n, 80) for n in names["model"]],
