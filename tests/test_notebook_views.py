@@ -149,7 +149,7 @@ def test_which_evaluation_is_asked_for_in_words(report, made):
     with pytest.raises(BenchharmonyError, match="nothing to plot: the subdomains were not chosen"):
         twice.plot_by_k()
     with pytest.raises(BenchharmonyError, match="nothing to plot"):
-        twice.plot_map()
+        bh.report(hostile(), partition="declared:g", **QUICK).plot_map()
     with pytest.raises(BenchharmonyError, match="holds no items"):
         Report(twice.record).plot_similarity()
 

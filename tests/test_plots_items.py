@@ -3,6 +3,7 @@
 import base64
 import struct
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,8 +116,20 @@ def test_groups_stand_apart_on_the_map(clustered):
 
 def test_items_beyond_the_layout_stand_among_their_like(clustered, monkeypatch):
     _, truth, split = clustered
+    whole = item_places(split)
+    assert item_places(split) is whole  # kept while the partition is
     monkeypatch.setattr(places, "LAID_OUT", 60)
-    assert agreement_with(item_places(split), truth) > 0.97
+    fewer = item_places(replace(split))
+    assert fewer.shape == whole.shape
+    assert not np.array_equal(fewer, whole)
+    assert agreement_with(fewer, truth) > 0.97
+
+
+def test_declared_subdomains_are_placed_by_what_the_model_predicted(clustered):
+    made, truth, _ = clustered
+    points = map_points(made, partition(made, "declared:subject"))
+    found = np.array([(p["x"], p["y"]) for p in points])
+    assert agreement_with(found, truth) > 0.97
 
 
 def test_points_of_a_map_carry_what_can_colour_them(clustered):

@@ -58,7 +58,7 @@ class PartitionInNotebook:
         from benchharmony.plots.places import LAID_OUT, item_places, sample_by_subdomain
 
         rows = sample_by_subdomain(self, LAID_OUT)  # type: ignore[arg-type]
-        places = item_places(self, rows)  # type: ignore[arg-type]
+        places = item_places(self)  # type: ignore[arg-type]
         if places is None:
             raise BenchharmonyError(
                 f"nothing to plot: a partition of kind {self.kind!r} places no items"
@@ -66,7 +66,7 @@ class PartitionInNotebook:
         items = [
             {"x": float(x), "y": float(y), "subdomain": self.names[int(self.labels[row])],
              "correct": None, "declared": None, "id": str(row)}
-            for row, (x, y) in zip(rows, places, strict=True)
+            for row, (x, y) in zip(rows, places[rows], strict=True)
         ]  # fmt: skip
         return chart(item_map_spec(items), "there are no items")
 

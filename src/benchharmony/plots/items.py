@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.partition import DECLARED_NAMES, option_view, predictive_view
-from benchharmony.plots.places import LAID_OUT, item_places, sample_by_subdomain
+from benchharmony.plots.places import (
+    LAID_OUT,
+    item_places,
+    places_by_similarity,
+    sample_by_subdomain,
+)
 from benchharmony.predictive import Predictive
 from benchharmony.similarity import jeffreys, median_tau, similarity_of
 from benchharmony.subdomains import Partition
@@ -99,16 +104,21 @@ def map_points(
 ) -> list[dict[str, Any]] | None:
     """Return a map of the items: places from the spectral embedding (:func:`item_places`).
 
-    Of more items than ``points`` a sample by subdomain is drawn.
+    A declared partition has none; its items are placed by the model's predictive distributions
+    where those are recorded. Of more items than ``points`` a sample by subdomain is drawn.
 
     Returns
     -------
     list of dict or None
         ``{x, y, subdomain, correct, declared, id, row}`` for :func:`item_map_spec`; ``row`` is
-        the item's place in the evaluation. None for partitions without an embedding.
+        the item's place in the evaluation. None where nothing places the items.
     """
     rows = np.sort(sample_by_subdomain(partition, points, seed))
-    places = item_places(partition, rows, seed=seed)
+    placed = item_places(partition, seed=seed)
+    places = None if placed is None else placed[rows]
+    if partition.embedding is None:
+        found = _similarity(evaluation, partition, rows)
+        places = None if found is None else places_by_similarity(found[0], partition.k)
     if places is None:
         return None
     declared = _declared(evaluation, partition)

@@ -9,6 +9,7 @@ items are near in the embedding; distances between far groups mean little.
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ Rows = NDArray[np.int64]
 LAID_OUT = 1500
 #: Eigenvectors at least, nearest items that place another one, and rows compared at once.
 _FEWEST, _NEAREST, _AT_ONCE = 4, 3, 1024
+#: Eigenvectors at most for partitions that were not made from them; items at least.
+_MOST, _FEWEST_ITEMS = 20, 5
 _PERPLEXITY, _STEPS = 30.0, 500
 
 
@@ -44,45 +47,56 @@ def sample_by_subdomain(partition: Partition, most: int, seed: int = 0) -> Rows:
     return np.concatenate(out)
 
 
-def item_places(
-    partition: Partition, rows: Rows | None = None, *, seed: int = 0
-) -> FloatArray | None:
+#: Places of partitions that are still there: a page and its pictures ask for the same ones.
+_PLACED: WeakKeyDictionary[Partition, FloatArray] = WeakKeyDictionary()
+
+
+def item_places(partition: Partition, *, seed: int = 0) -> FloatArray | None:
     """Return a place in the unit square for each item.
 
     Parameters
     ----------
     partition : Partition
         Of n items.
-    rows : ndarray of int, optional
-        Items to place; all by default.
     seed : int
         Of the sample that is laid out where there are many; the layout itself has no chance in it.
 
     Returns
     -------
-    ndarray, shape (len(rows), 2), or None
+    ndarray, shape (n, 2), or None
         None for partitions without an embedding (declared ones) or of fewer than 5 items.
     """
     embedding = partition.embedding
-    if embedding is None or embedding.shape[1] < 3:
+    if embedding is None or embedding.shape[1] < 3 or len(partition) < _FEWEST_ITEMS:
         return None
-    wanted = np.arange(len(partition)) if rows is None else rows
-    if len(wanted) < 5:
-        return None
-    laid = wanted
-    if len(wanted) > LAID_OUT:
-        drawn = sample_by_subdomain(partition, LAID_OUT, seed)
-        laid = drawn[np.isin(drawn, wanted)]
+    if seed == 0 and partition in _PLACED:
+        return _PLACED[partition]
     directions = _directions(embedding, partition.k)
+    laid = np.sort(sample_by_subdomain(partition, LAID_OUT, seed))
     placed = _laid_out(directions(laid))
-    out = np.empty((len(wanted), 2))
-    known = np.full(len(partition), -1)
-    known[laid] = np.arange(len(laid))
-    there = known[wanted] >= 0
-    out[there] = placed[known[wanted[there]]]
-    if not there.all():
-        out[~there] = _among(directions(wanted[~there]), directions(laid), placed)
+    out = np.empty((len(partition), 2))
+    out[laid] = placed
+    others = np.setdiff1d(np.arange(len(partition)), laid)
+    if len(others):
+        out[others] = _among(directions(others), directions(laid), placed)
+    if seed == 0:
+        _PLACED[partition] = out
     return out
+
+
+def places_by_similarity(similarity: FloatArray, k: int) -> FloatArray | None:
+    """Return a place in the unit square for each item, from a similarity of few items.
+
+    For partitions that were not made from it, such as declared ones of k subdomains.
+    """
+    from benchharmony.spectral import spectral_sweep
+
+    n = len(similarity)
+    if n < _FEWEST_ITEMS:
+        return None
+    used = min(max(k, _FEWEST), _MOST, n - 1)
+    embedding = spectral_sweep(similarity, [used]).embedding
+    return _laid_out(_directions(embedding, used)(np.arange(n)))
 
 
 def _directions(embedding: NDArray[np.floating[Any]], k: int) -> Any:
