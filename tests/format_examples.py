@@ -172,6 +172,27 @@ def _lighteval(folder: Path) -> Path:
     return lighteval.write(folder / lighteval.NAME, lighteval.rows()).path
 
 
+def _lighteval_old(folder: Path) -> Path:
+    rows = [
+        {
+            "example": f"Question: {q}\nAnswer:",
+            "full_prompt": f"Question: {q}\nAnswer:",
+            "choices": [f" {c}" for c in choices],
+            "gold_index": [gold],
+            "gold": [],
+            "predictions": [str((v, False)) for v in values],
+            "metrics": {"acc": values.index(max(values)) == gold, "acc_norm": 0.5},
+            "specifics": {"side": side},
+        }
+        for (q, choices, gold, values), side in zip(PLANETS, SIDES, strict=True)
+    ]
+    path = folder / "details" / "sky" / "owl-7b" / "2024-01-02T03-04-05.678901"
+    path.mkdir(parents=True)
+    path /= "details_sky|planets|5_2024-01-02T03-04-05.678901.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
 def _lighteval_results(folder: Path) -> Path:
     document = {"config_general": {"model_name": "owl-7b"}, "results": {}}
     return write_json(folder / "results_2026.json", document).path
@@ -285,6 +306,7 @@ _WRITERS: dict[str, tuple[Callable[[Path], Path], ReadOptions]] = {
         "cyclic option-order logits": _naep,
         "HELM run": _helm,
         "LightEval details": _lighteval,
+        "LightEval details before 0.10": _lighteval_old,
         "MMLU subject CSV": _mmlu_csv,
         "BBQ predictions": _bbq,
         "MMLU-Pro outputs": lambda f: (

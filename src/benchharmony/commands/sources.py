@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def add_sources(parser: argparse.ArgumentParser, number: str = "+") -> None:
     """Add the sources and what can be said about reading them."""
     parser.add_argument(
-        "sources", nargs=number, metavar="SOURCE", help="file, directory (searched) or glob"
+        "sources", nargs=number, metavar="SOURCE", help="file, directory (searched), glob or URL"
     )
     group = parser.add_argument_group("reading")
     group.add_argument(

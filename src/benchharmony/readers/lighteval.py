@@ -42,7 +42,8 @@ def _columns(schema: pa.Schema) -> dict[str, str]:
     }
 
 
-def _parquet(file: SourceFile) -> pq.ParquetFile:
+def parquet_of(file: SourceFile) -> pq.ParquetFile:
+    """Open a Parquet file, decompressed where it is compressed as a whole."""
     source: Any = file.path if file.compression is None else pa.BufferReader(file.read_bytes())
     return pq.ParquetFile(source)
 
@@ -51,7 +52,7 @@ def _sniff_details(file: SourceFile) -> bool:
     if not file.head.startswith(_PARQUET_MAGIC):
         return False
     try:
-        schema = _parquet(file).schema_arrow
+        schema = parquet_of(file).schema_arrow
         return len({*_columns(schema)}) == len(_STRUCTS)
     except (pa.ArrowException, OSError, ValueError, KeyError):
         return False
@@ -66,13 +67,13 @@ def _read_details(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
     tasks = [_mapping(row.get("doc")).get("task_name") for row in rows]
     task = next((t for t in tasks if isinstance(t, str) and t), None)
     log = Log(str(file), items, problems=tuple(problems))
-    return [build_evaluation(log, _run(file, task, options))]
+    return [build_evaluation(log, run_of_details(file, task, options))]
 
 
 def _rows(file: SourceFile) -> list[dict[str, Any]]:
     """Return the rows, with the structs under their plain names."""
     try:
-        parquet = _parquet(file)
+        parquet = parquet_of(file)
         names = _columns(parquet.schema_arrow)
         response = names["model_response"]
         wanted = [names["doc"], names["metric"]]
@@ -131,12 +132,17 @@ def _log_likelihood(value: Any) -> float:
 
 def _question(doc: Mapping[str, Any]) -> str:
     query = doc.get("original_query") or doc.get("query")
-    text = query.strip() if isinstance(query, str) else ""
+    return without_cues(query) if isinstance(query, str) else ""
+
+
+def without_cues(query: str) -> str:
+    """Return a question without the words that introduce it and ask for the answer."""
     before, after = _CUES
-    return text.removeprefix(before).removesuffix(after).strip()
+    return query.strip().removeprefix(before).removesuffix(after).strip()
 
 
-def _run(file: SourceFile, task: str | None, options: ReadOptions) -> Run:
+def run_of_details(file: SourceFile, task: str | None, options: ReadOptions) -> Run:
+    """Return names and facts for a details file, from its path and the results of its run."""
     results, path = _results(file)
     config = _mapping(results.get("config_general"))
     model = config.get("model_name") or _mapping(config.get("model_config")).get("model_name")

@@ -27,6 +27,7 @@ _MODULES = (
     "naep",
     "helm",
     "lighteval",
+    "lighteval_old",
     "mmlu_csv",
     "bbq",
     "mmlu_pro",
