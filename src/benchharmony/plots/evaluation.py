@@ -98,10 +98,9 @@ def evaluation_specs(
 
 
 def _map_title(entry: dict[str, Any]) -> str:
-    kind, n = entry["partition"]["kind"], entry["n_items"]
-    return (
-        f"map of the {n} items: near ones are alike to the partition ({shown(kind or 'none', 24)})"
-    )
+    kind = entry["partition"]["kind"] or "none"
+    to_whom = "the model" if kind.startswith("declared:") else f"the partition ({shown(kind, 24)})"
+    return f"map of the {entry['n_items']} items: near ones are alike to {to_whom}"
 
 
 def save_report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -19,6 +20,8 @@ COLOURED_BY: tuple[Colour, ...] = ("subdomain", "correct", "declared")
 #: Groups beyond these are drawn in grey and without a name of their own.
 _MOST_GROUPS = 16
 _TITLES = {"subdomain": "subdomain", "correct": "answer", "declared": "declared group"}
+#: Names of induced subdomains, with or without keywords.
+_NUMBERED = re.compile(r"S\d+(\s|$)")
 _RIGHT, _WRONG = "right", "wrong"
 
 
@@ -127,6 +130,9 @@ def _named(
     else:
         # The record's order where numbers are equal: dict order is that of first sight.
         found = sorted(counts, key=lambda g: -counts[g])[:_MOST_GROUPS]
+        numbers = [_NUMBERED.match(g) for g in found]
+        if all(numbers):  # a sample by subdomain may turn the order of near sizes round
+            found.sort(key=lambda g: int(g[1:].split()[0]))
     limit = size.width * (0.8 if size.is_narrow else 0.28)
     cut = cut_names(found, limit, measure=lambda text: text_width(text, size.font))
     names = dict(zip(found, cut, strict=True))
