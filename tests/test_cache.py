@@ -97,7 +97,7 @@ def test_a_file_is_no_cache_and_the_users_own_has_a_name(tmp_path, monkeypatch):
         Cache(tmp_path / "f" / "below").put("ab", b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     if sys.platform == "linux":
-        assert Cache("user").folder == tmp_path / "xdg" / "benchharmony"
+        assert Cache("user").folder == tmp_path / "xdg" / "benchharmony" / "results"
 
 
 def _write_often(folder, times):

@@ -36,8 +36,8 @@ class Cache:
     Parameters
     ----------
     folder : str or Path
-        Made when the first entry is written; "user" is the user's cache directory
-        (``~/.cache/benchharmony`` on Linux, where XDG_CACHE_HOME says nothing else).
+        Made when the first entry is written; "user" is a folder of the user's cache directory
+        (``~/.cache/benchharmony/results`` on Linux, where XDG_CACHE_HOME says nothing else).
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Cache:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = user_folder() if str(folder) == USER else Path(folder)
+        self.folder = user_folder() / "results" if str(folder) == USER else Path(folder)
         self.found = self.made = 0
         if self.folder.exists() and not self.folder.is_dir():
             raise BenchharmonyError(f"{self.folder}: a file, not a directory to keep results in")

@@ -23,9 +23,9 @@ def sniff(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
-    """Return the one evaluation that the file holds."""
+    """Return the one evaluation that the file holds; its distributions stay there until used."""
     if file.compression is None:
-        return [storage.load(file.path)]
+        return [storage.load(file.path, lazily=True)]
     return [storage.load_from(pa.py_buffer(file.read_bytes()), str(file))]
 
 
