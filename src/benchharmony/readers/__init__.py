@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,9 +85,19 @@ def read_sources(
     """
     options = options or ReadOptions()
     _check(options)
+    with closing(Finder(progress)) as finder:
+        return _read_found(finder, sources, options, score, progress)
+
+
+def _read_found(
+    finder: Finder,
+    sources: Iterable[str | Path],
+    options: ReadOptions,
+    score: str | None,
+    progress: Callable[[str], None] | None,
+) -> ReadResult:
     evaluations: list[Evaluation] = []
     unused: list[Problem] = []
-    finder = Finder(progress)
     for path in finder.files(sources):
         if progress is not None:
             progress(finder.name_of(path))

@@ -1,4 +1,4 @@
-"""From what a user names to files: directories, globs and URLs."""
+"""From what a user names to files: directories, globs, URLs and archives of files."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from benchharmony.errors import InputError, Problem
 from benchharmony.evaluation import Evaluation
-from benchharmony.readers.source import SKIPPED_SUFFIXES
+from benchharmony.readers.registry import readers
+from benchharmony.readers.source import SKIPPED_SUFFIXES, SourceFile
+from benchharmony.readers.unpacked import is_tar, is_zip, unpack
 
 
 class Finder:
@@ -34,6 +37,7 @@ class Finder:
         self.notes: list[str] = []
         self._progress = progress
         self._names: dict[str, str] = {}
+        self._folders: list[TemporaryDirectory[str]] = []
 
     def files(self, sources: Iterable[str | Path]) -> Iterator[Path]:
         """Yield the files of the sources, each once.
@@ -49,7 +53,37 @@ class Finder:
                 resolved = os.path.realpath(path)  # unlike Path.resolve, it bears links in a circle
                 if resolved not in seen:
                     seen.add(resolved)
-                    yield path
+                    yield from self._unpacked(path)
+
+    def close(self) -> None:
+        """Remove what was unpacked."""
+        for folder in self._folders:
+            folder.cleanup()
+
+    def _unpacked(self, path: Path) -> list[Path]:
+        """Return the files of an archive that no reader takes as it is, or the file itself."""
+        file = SourceFile(path)
+        try:
+            is_archive = is_tar(file) or (
+                is_zip(file) and not any(r.sniff(file) for r in readers())
+            )
+        except (OSError, EOFError):
+            return [path]
+        if not is_archive:
+            return [path]
+        folder = TemporaryDirectory(prefix="benchharmony-")
+        self._folders.append(folder)
+        try:
+            # Named after the archive: readers take a model from the name of a folder.
+            found = unpack(file, Path(folder.name) / Path(file.name).stem.removesuffix(".tar"))
+        except InputError as error:
+            self.problems.append(error.problem)
+            return []
+        if not found:
+            self.problems.append(Problem(str(path), "an archive without a file that may be a log"))
+        outer = self.name_of(path)
+        self._names |= {str(p): name.replace(str(path), outer, 1) for p, name in found.items()}
+        return sorted(found)
 
     def _expand(self, source: str | Path) -> list[Path]:
         from benchharmony.readers.remote import fetch, is_remote, local_path

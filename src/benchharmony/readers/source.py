@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import io
 import json
+import lzma
 import math
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,15 +28,22 @@ HEAD_BYTES = 1 << 16
 #: Files in a searched directory that nobody means as a log.
 SKIPPED_SUFFIXES = (".md", ".py", ".yaml", ".yml", ".txt", ".html", ".png", ".svg", ".ipynb")
 
-_Compression = Literal["gzip", "zstd"]
+_Compression = Literal["gzip", "zstd", "bzip2", "xz"]
 _MAGIC: tuple[tuple[bytes, _Compression], ...] = (
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
 )
 #: What decompressors raise where a file is damaged or cut off.
-DECOMPRESSION = (EOFError, OSError, zlib.error)
+DECOMPRESSION = (EOFError, OSError)
 _PART_BYTES, _BUFFER_BYTES = 1 << 24, 1 << 20
-_COMPRESSED_SUFFIXES = (".gz", ".zst", ".zstd")
+_PYTHON_STREAMS: dict[str, Callable[[Path], Any]] = {
+    "gzip": gzip.GzipFile,
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+}
+_COMPRESSED_SUFFIXES = (".gz", ".zst", ".zstd", ".bz2", ".xz")
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class ReadOptions:
 
 
 class SourceFile:
-    """A local file, decompressed on the fly (gzip and zstd, known by their first bytes)."""
+    """A local file, decompressed on the fly (gzip, zstd, bzip2, xz, known by their first bytes)."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -79,9 +88,9 @@ class SourceFile:
 
     @cached_property
     def compression(self) -> _Compression | None:
-        """Return "gzip", "zstd" or None."""
+        """Return how the file is compressed; None where it is not."""
         with self.path.open("rb") as raw:
-            first = raw.read(4)
+            first = raw.read(6)
         return next((kind for magic, kind in _MAGIC if first.startswith(magic)), None)
 
     def open(self) -> io.BufferedReader | io.BytesIO:
@@ -98,11 +107,11 @@ class SourceFile:
     def _decompressed(self) -> io.BufferedReader:
         if self.compression is None:
             return self.path.open("rb")
-        if self.compression == "gzip":
-            # Unlike Arrow's, Python's stream gives what comes before a place where it is cut off.
-            unzipped = gzip.GzipFile(self.path)
-            return io.BufferedReader(_Raw(unzipped.read1, unzipped.close), _BUFFER_BYTES)
-        stream: Any = pa.input_stream(str(self.path), compression=self.compression)
+        if self.compression in _PYTHON_STREAMS:
+            # Unlike Arrow's, Python's streams give what comes before a cut-off place.
+            unpacked = _PYTHON_STREAMS[self.compression](self.path)
+            return io.BufferedReader(_Raw(unpacked.read1, unpacked.close), _BUFFER_BYTES)
+        stream: Any = pa.input_stream(str(self.path), compression="zstd")
         return io.BufferedReader(_Raw(stream.read, stream.close), _BUFFER_BYTES)
 
     @cached_property
@@ -206,7 +215,10 @@ class _Raw(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._read(len(buffer))
+        try:
+            data = self._read(len(buffer))
+        except (zlib.error, lzma.LZMAError) as error:
+            raise OSError(str(error)) from None
         buffer[: len(data)] = data
         return len(data)
 
