@@ -15,6 +15,7 @@ from benchharmony import Evaluation
 from benchharmony.cli import main
 from benchharmony.page import items, landscape_page, rebalance_page, validation_page
 from benchharmony.page.pictures import Drawer
+from benchharmony.page.words import isolated
 from benchharmony.plots.parts import parts_spec
 from benchharmony.rebalance import rebalance
 from benchharmony.rebalancing.result import document
@@ -220,6 +221,14 @@ def test_hostile_texts_are_texts_wherever_they_stand():
     texts = found.blobs()["set-0"]["text"]
     assert texts[0].endswith("[cut: 1,000,000 characters in all]")
     assert "\ufffd" in texts[1]
+
+
+def test_a_name_written_from_right_to_left_turns_only_itself():
+    assert isolated("mmlu") == "mmlu"
+    assert (
+        isolated("\u0645\u0631\u062d\u0628\u0627") == "\u2068\u0645\u0631\u062d\u0628\u0627\u2069"
+    )
+    assert isolated("a\u202eb") == "a[U+202E]b"
 
 
 def test_hostile_names_are_texts_on_the_other_pages(pages):

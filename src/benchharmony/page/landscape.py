@@ -18,6 +18,7 @@ from benchharmony.page.words import (
     NOT_JUDGED,
     OF_BENCHMARK,
     counted,
+    isolated,
     listed,
     why_over_models,
 )
@@ -64,14 +65,14 @@ def page(record: dict[str, Any], command: str | None) -> str:
 def _title(entries: Sequence[dict[str, Any]]) -> str:
     names = [e["benchmark"] for e in entries]
     if len(names) == 1:
-        return f"Can the average of {line(names[0], 60)} be trusted?"
+        return f"Can the average of {isolated(names[0])} be trusted?"
     return f"Which averages can be trusted? {listed(names, 3)}"
 
 
 def _lead(record: dict[str, Any]) -> str:
     models = [m["model"] for m in record["models"]]
     entries = record["benchmarks"]
-    items = ", ".join(f"{line(e['benchmark'], 40)} {e['n_items']:,}" for e in entries[:6])
+    items = ", ".join(f"{isolated(e['benchmark'], 40)} {e['n_items']:,}" for e in entries[:6])
     more = f" and {len(entries) - 6} more" if len(entries) > 6 else ""
     return (
         f"{counted(len(models), 'model')} ({listed(models, 3)}) answered "

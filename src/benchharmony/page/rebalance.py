@@ -9,7 +9,7 @@ from benchharmony.page.safe import block, line
 from benchharmony.page.settings import settings_rows
 from benchharmony.page.shell import render
 from benchharmony.page.short import in_short
-from benchharmony.page.words import Answer, counted, listed
+from benchharmony.page.words import Answer, counted, isolated, listed
 from benchharmony.plots.style import Size
 from benchharmony.report.shown import interval, number
 
@@ -88,7 +88,7 @@ def _lead(document: dict[str, Any]) -> str:
     entries = document["benchmarks"]
     models = {m["model"] for e in entries for m in e["models"]}
     what = "; ".join(
-        f"{line(e['benchmark'], 50)}: {e['n_kept']:,} of {e['n_items']:,} items kept"
+        f"{isolated(e['benchmark'], 50)}: {e['n_kept']:,} of {e['n_items']:,} items kept"
         for e in entries[:4]
     )
     more = f" and {len(entries) - 4} more" if len(entries) > 4 else ""
@@ -147,7 +147,7 @@ def _why(e: dict[str, Any]) -> str:
     )  # fmt: skip
     sure = "" if p is None else f", p {'' if p < 0.001 else '= '}{_p(p)}"
     return (
-        f"{line(most['model'], 60)} moves most: from {most['effect']['before']:.3f} to "
+        f"{isolated(most['model'])} moves most: from {most['effect']['before']:.3f} to "
         f"{after:.3f} ({shift:+.3f}{sure}).{several}"
     )
 

@@ -21,6 +21,7 @@ from benchharmony.page.words import (
     UNDEFINED,
     Answer,
     counted,
+    isolated,
     listed,
     spread,
 )
@@ -80,7 +81,7 @@ def page(record: dict[str, Any], splits: Sequence[Split], command: str | None) -
 def _title(names: dict[str, dict[str, int]]) -> str:
     benchmarks, models = list(names["benchmark"]), list(names["model"])
     if len(benchmarks) == len(models) == 1:
-        return f"Can the average be trusted? {line(benchmarks[0], 60)} / {line(models[0], 60)}"
+        return f"Can the average be trusted? {isolated(benchmarks[0])} / {isolated(models[0])}"
     if len(benchmarks) <= 2:
         return f"Can the average be trusted? {listed(benchmarks)}"
     return f"Can the averages be trusted? {counted(len(benchmarks), 'benchmark')}"
@@ -95,9 +96,9 @@ def _lead(entries: Sequence[dict[str, Any]], names: dict[str, dict[str, int]]) -
         score = e["score"]["mean"]
         scored = "" if score is None else f" and scored {score:.3f} on average"
         return (
-            f"{line(e['model'], 80)} answered {counted(e['n_items'], 'item')} of "
-            f"{line(e['benchmark'], 80)}{scored}. This page says whether that one number stands "
-            "for all parts of the benchmark, and which parts it hides."
+            f"{isolated(e['model'], 80)} answered {counted(e['n_items'], 'item')} of "
+            f"{isolated(e['benchmark'], 80)}{scored}. This page says whether that one number "
+            "stands for all parts of the benchmark, and which parts it hides."
         )
     return (
         f"{counted(len(models), 'model')} ({listed(models)}) on "

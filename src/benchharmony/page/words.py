@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -210,9 +211,9 @@ def spread(subdomains: Sequence[dict[str, Any]], mean: float | None, least: int 
 
 def _named(subdomain: dict[str, Any]) -> str:
     """Return a label; one that was only counted (S9) with the words of its items."""
-    label, words = line(subdomain["label"], 60), subdomain.get("keywords") or []
+    label, words = subdomain["label"], subdomain.get("keywords") or []
     if not words or not re.fullmatch(r"S\d+", label):
-        return label
+        return isolated(label)
     return f"{label} \u201c{', '.join(line(w, 20) for w in words[:3])}\u201d"
 
 
@@ -233,9 +234,9 @@ def why_over_models(entry: dict[str, Any]) -> str:
     below = round(low["below"] * models)
     whose = f"all {models}" if below == models else f"{below} of the {models}"
     return (
-        f"Behind the average of {entry['score']['mean']:.2f}: on {line(low['label'], 60)} "
+        f"Behind the average of {entry['score']['mean']:.2f}: on {isolated(low['label'])} "
         f"({low['weight']:.0%} of the items) the models score {low['score']['mean']:.2f}, and "
-        f"{whose} lie below their own average there; on {line(high['label'], 60)} "
+        f"{whose} lie below their own average there; on {isolated(high['label'])} "
         f"({high['weight']:.0%}) they score {high['score']['mean']:.2f}."
     )
 
@@ -273,9 +274,16 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def isolated(name: object, limit: int = 60) -> str:
+    """Return a name for inside a sentence; one written from right to left turns only itself."""
+    text = line(name, limit)
+    turns = any(unicodedata.bidirectional(c) in ("R", "AL") for c in text)
+    return f"\u2068{text}\u2069" if turns else text
+
+
 def listed(names: Sequence[str], most: int = 4) -> str:
     """Return names as a list in words, the last of many only counted."""
-    some = [line(n, 60) for n in names[:most]]
+    some = [isolated(n) for n in names[:most]]
     if len(names) > most:
         return f"{', '.join(some)} and {len(names) - most:,} more"
     return some[0] if len(some) == 1 else f"{', '.join(some[:-1])} and {some[-1]}"

@@ -38,7 +38,7 @@ function start() {
   watchPictures();
   startTheme();
   startPrint();
-  const follow = () => { if (location.hash.length > 1) openSection(decodeURIComponent(location.hash.slice(1))); };
+  const follow = () => { if (location.hash.length > 1) openSection(location.hash.slice(1)); };
   addEventListener("hashchange", follow);
   follow();
   for (const section of findAll("details.evaluation")) {
