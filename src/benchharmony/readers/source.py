@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import io
 import json
-import lzma
 import math
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,10 +35,11 @@ _MAGIC: tuple[tuple[bytes, _Compression], ...] = (
 #: What decompressors raise where a file is damaged or cut off.
 DECOMPRESSION = (EOFError, OSError)
 _PART_BYTES, _BUFFER_BYTES = 1 << 24, 1 << 20
-_PYTHON_STREAMS: dict[str, Callable[[Path], Any]] = {
-    "gzip": gzip.GzipFile,
-    "bzip2": bz2.BZ2File,
-    "xz": lzma.LZMAFile,
+#: Where Python opens what is compressed so; some Pythons are built without one or the other.
+_PYTHON_STREAMS = {
+    "gzip": ("gzip", "GzipFile"),
+    "bzip2": ("bz2", "BZ2File"),
+    "xz": ("lzma", "LZMAFile"),
 }
 _COMPRESSED_SUFFIXES = (".gz", ".zst", ".zstd", ".bz2", ".xz")
 
@@ -109,7 +107,11 @@ class SourceFile:
             return self.path.open("rb")
         if self.compression in _PYTHON_STREAMS:
             # Unlike Arrow's, Python's streams give what comes before a cut-off place.
-            unpacked = _PYTHON_STREAMS[self.compression](self.path)
+            module, name = _PYTHON_STREAMS[self.compression]
+            try:
+                unpacked = getattr(import_module(module), name)(self.path)
+            except ImportError:
+                raise OSError(f"this Python was built without {self.compression}") from None
             return io.BufferedReader(_Raw(unpacked.read1, unpacked.close), _BUFFER_BYTES)
         stream: Any = pa.input_stream(str(self.path), compression="zstd")
         return io.BufferedReader(_Raw(stream.read, stream.close), _BUFFER_BYTES)
@@ -217,7 +219,9 @@ class _Raw(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             data = self._read(len(buffer))
-        except (zlib.error, lzma.LZMAError) as error:
+        except (OSError, EOFError, MemoryError):
+            raise
+        except Exception as error:  # zlib.error, lzma.LZMAError: no kind of OSError
             raise OSError(str(error)) from None
         buffer[: len(data)] = data
         return len(data)

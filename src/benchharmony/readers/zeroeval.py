@@ -116,7 +116,7 @@ def _add(items: _Items, record: Any, seen: set[str]) -> str | None:
         return "the id of an earlier record, which is kept"
     choices = record.get("choices")
     if not isinstance(choices, list) or len(choices) < 2:
-        return "no choices: only ZeroEval's multiple-choice tasks hold what a score needs"
+        return "no choices: only ZeroEval's multiple-choice tasks are read"
     texts = tuple(str(c) for c in choices)
     gold = _gold(record.get("correct_answer"), texts)
     if gold < 0:
