@@ -138,6 +138,15 @@ def test_an_unknown_backend_and_one_that_is_not_installed_are_worded(monkeypatch
         analysed(jobs=0)
 
 
+def test_a_ray_that_is_not_there_is_worded(monkeypatch):
+    if not installed("ray"):
+        pytest.skip("ray is not installed")
+    for address in ("127.0.0.1:9", "ray://127.0.0.1:9"):
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        with pytest.raises(BenchharmonyError, match=f"no Ray cluster at {address}: .*refused"):
+            analysed(backend="ray")
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_dask_scheduler_that_is_not_there_is_worded(monkeypatch):
     if not installed("dask"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,8 @@ from benchharmony.errors import BenchharmonyError
 from benchharmony.parallel import Arrivals, bounded
 from benchharmony.stored_views import by_value
 
+#: Seconds to wait for a cluster's first answer.
+_PATIENCE = 10
 #: Tasks sent for each that can be computed at once: none waits for its arguments.
 _AHEAD = 2
 
@@ -65,6 +68,7 @@ def _ray(ray: Any, jobs: int | None) -> Iterator[None]:
         return
     address = os.environ.get("RAY_ADDRESS")
     try:
+        _answers(address)
         ray.init(
             address=address or "local",
             num_cpus=None if address else jobs,
@@ -80,6 +84,13 @@ def _ray(ray: Any, jobs: int | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _answers(address: str | None) -> None:
+    """Raise OSError where nothing listens at an address: Ray itself tries for minutes."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
 
 
 def on_dask(
