@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom, norm
 
-from benchharmony.errors import BenchharmonyError
 from benchharmony.metric import BANDWIDTH, EPSILON, harmony_values, shrunken_performance
 from benchharmony.nulls import q_values
 from benchharmony.resampling import Sums, bootstrap_sums, checked, stream
