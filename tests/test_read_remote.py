@@ -267,6 +267,15 @@ def test_missing_packages_and_unknown_protocols_say_what_to_do(monkeypatch):
         read_sources(["https://nest/egg.csv"])
 
 
+def test_files_here_may_have_names_like_addresses(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("bbq::all.csv").write_bytes(TABLE)
+    (found,) = read_sources(["bbq::all.csv"]).evaluations
+    assert found.source.files == ("bbq::all.csv",)
+    with pytest.raises(InputError, match="cannot be fetched"):
+        read_sources([f"http://127.0.0.1:9/{'x' * 5000}.csv"])
+
+
 def test_local_files_have_urls_too(tmp_path):
     (tmp_path / "a b.csv").write_bytes(TABLE)
     (found,) = read_sources([(tmp_path / "a b.csv").as_uri()]).evaluations

@@ -88,7 +88,8 @@ class Finder:
     def _expand(self, source: str | Path) -> list[Path]:
         from benchharmony.readers.remote import fetch, is_remote, local_path
 
-        if not isinstance(source, str) or not is_remote(source):
+        # A name with colons may be that of a file here; os.path bears addresses of any length.
+        if not isinstance(source, str) or not is_remote(source) or os.path.lexists(source):
             return _expand(source)
         local = local_path(source)
         if local is not None:
