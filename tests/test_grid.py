@@ -133,6 +133,38 @@ def test_a_second_run_does_nothing_again(study_file, tmp_path):
     assert (out / "landscape.json").read_bytes() == before
 
 
+def test_the_maths_are_kept_in_the_results_and_not_done_twice(tmp_path, monkeypatch):
+    import benchharmony.cache as caching
+    from benchharmony.cache import Cache
+    from planted import planted
+
+    monkeypatch.setattr(caching, "made_by", lambda: ("held",))
+    path = tmp_path / "study.yaml"
+    path.write_text("models: [a-1B, a-2B]\nbenchmarks: [b]\nreport: {bootstrap: 60, k_max: 4}\n")
+    study, out = read_study(path), tmp_path / "out"
+
+    def cell(study, cell):
+        planted((40, 30), (0.9, 0.5), seed=len(cell.model.name))[0].save(cell.folder / "e.parquet")
+
+    stages = []
+    run_study(study, out, run_cell=cell, stage=lambda steps, what: stages.append((steps, what)))
+    assert stages == [(2, "collecting"), (4, "report"), (2, "landscape")]
+    results = ("report.json", "landscape.json")
+    before = [(out / name).read_bytes() for name in results]
+    for name in results:
+        (out / name).unlink()
+    cache = Cache(out / "cache")
+    run_study(study, out, run_cell=cell, cache=cache)
+    assert (cache.found, cache.made) == (
+        6,
+        0,
+    )  # partitions of the report and the landscape, records
+    assert [(out / name).read_bytes() for name in results] == before
+    run_study(study, tmp_path / "other", run_cell=cell, cache=False)
+    assert not (tmp_path / "other" / "cache").exists()
+    assert [(tmp_path / "other" / name).read_bytes() for name in results] == before
+
+
 def test_a_killed_run_goes_on_and_a_failed_cell_is_named(study_file, tmp_path):
     study, out = read_study(study_file), tmp_path / "out"
     calls = []
