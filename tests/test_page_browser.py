@@ -321,6 +321,25 @@ def test_hostile_texts_run_nothing_and_are_shown_as_they_are(show):
     assert "<script>window.hacked=1</script>" in page.inner_text("h1")
 
 
+@pytest.mark.slow
+def test_a_page_of_14000_items_stays_under_15_mb_and_answers(browser, tmp_path):
+    e = planted_page_evaluation(items=14_000)
+    long = bh.Evaluation.from_arrays(
+        benchmark="long", model="m", scores=e.scores, groups=dict(e.groups), gold=e.gold,
+        texts=[f"{t} {'and so on ' * 150}" for t in e.texts],
+        choices=[[f"option {i} {'words ' * 40}" for i in range(4)]] * len(e),
+    )  # fmt: skip
+    path = tmp_path / "long.html"
+    bh.report(long, **QUICK).to_html(path)
+    assert path.stat().st_size < 15_000_000
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("ol.items li")
+    page.get_by_label("Find in items").fill("question 13999 about")
+    expect(page.locator(".browse [role=status]")).to_have_text("1 of 14,000 items")
+    page.close()
+
+
 def test_the_policy_stops_a_script_that_got_into_the_page(browser, files, tmp_path):
     """The second wall: were something not escaped, it would not run."""
     page_text = (files / "single.html").read_text(encoding="utf-8")
