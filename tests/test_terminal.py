@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,12 @@ def test_no_colour_is_respected_on_a_terminal(source):
     text = on_a_terminal(source, NO_COLOR="1")
     assert not colours(text)
     assert "HARMONY" in text
+
+
+def test_a_rebalancing_fits_and_tells_long_names_apart():
+    models = [replace(planted((40, 30, 20), seed=i)[0], model=f"{'long-' * 12}{i}") for i in (1, 2)]
+    split = bh.partition(models[0], "declared:subject")
+    text = str(bh.rebalance(models, split, draws=20, permutations=50))
+    assert max(map(columns_of, text.splitlines())) <= 80
+    names = [line.split()[0] for line in text.splitlines() if line.lstrip().startswith("long-")]
+    assert {name.rstrip(":")[-1] for name in names} == {"1", "2"}  # no end is cut off

@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from benchharmony.report.names import ASCII_ELLIPSIS, ELLIPSIS, cut_names
 from benchharmony.report.shown import interval, number, shown
 from benchharmony.terminal import can_draw, page_console
 
@@ -71,18 +72,23 @@ def _benchmark(entry: dict[str, Any], screen: _Screen) -> RenderableType:
 
 
 def _table(screen: _Screen, header: Sequence[str], rows: list[list[str]], what: str) -> Table:
-    """Return a table whose first column gives way where the terminal is too narrow."""
+    """Return a table whose first column gives way where the terminal is too narrow.
+
+    Names that are cut are still told apart.
+    """
     table = Table(
         box=SIMPLE_HEAD if screen.unicode else ASCII2, padding=(0, 1, 0, 0), pad_edge=False
     )
     shown_rows = rows[:_MOST_ROWS]
     needed = [max(map(len, column)) for column in zip(header, *shown_rows, strict=True)]
     left = screen.width - _MARGINS - sum(needed[1:]) - 2 * len(needed[1:])
-    table.add_column(header[0], overflow="ellipsis", no_wrap=True, max_width=max(left, 8))
+    mark = ELLIPSIS if screen.unicode else ASCII_ELLIPSIS
+    names = cut_names([row[0] for row in shown_rows], max(left, 8), mark=mark)
+    table.add_column(header[0], no_wrap=True)
     for name, widest in zip(header[1:], needed[1:], strict=True):
         table.add_column(name, justify="right", no_wrap=True, min_width=widest)
-    for row in shown_rows:
-        table.add_row(*map(Text, row))
+    for name, row in zip(names, shown_rows, strict=True):
+        table.add_row(Text(name), *map(Text, row[1:]))
     if len(rows) > _MOST_ROWS:
         table.caption = f"{len(rows) - _MOST_ROWS} more {what} are not shown; --format json has all"
     return table
@@ -93,7 +99,7 @@ def _models(entry: dict[str, Any], screen: _Screen) -> Table:
     rows = []
     for m in entry["models"]:
         e = m["effect"]
-        row = [shown(m["model"], 40), number(e["before"]), number(e["after"])]
+        row = [shown(m["model"], 80), number(e["before"]), number(e["after"])]
         row += [_signed(e["shift"]), interval(e["ci"]), _p(e["p_holm"])]
         rows.append([*row, _signed(e["by_sizes"]), _p(e["p_sizes"])])
     return _table(screen, header, rows, "models")
@@ -104,7 +110,7 @@ def _weights(entry: dict[str, Any], screen: _Screen) -> Table:
     rows = []
     for m in entry["models"]:
         w = m["post_stratified"]
-        row = [shown(m["model"], 40), number(m["effect"]["before"])]
+        row = [shown(m["model"], 80), number(m["effect"]["before"])]
         row += [f"{w['score']:.3f} +- {w['standard_error']:.3f}", _signed(w["shift"])]
         rows.append([*row, interval(w["shift_ci"]), _p(w["p_value"])])
     return _table(screen, header, rows, "models")
@@ -115,7 +121,7 @@ def _harmony(entry: dict[str, Any], screen: _Screen) -> Table:
     names = {"harmony": "H", "adjusted": "adj.", "agreement": "agr.", "size_evenness": "sizes"}
     rows = [
         [
-            shown(m["model"], 40),
+            shown(m["model"], 80),
             *(f"{number(m['before'][q], 2)} to {number(m['after'][q], 2)}" for q in names),
         ]
         for m in entry["models"]
@@ -145,7 +151,7 @@ def _curve(model: dict[str, Any], screen: _Screen) -> Table:
             ]
         )
     table = _table(screen, header, rows, "points")
-    table.title = Text(f"{shown(model['model'], 40)}: the curve")
+    table.title = Text(f"{shown(model['model'], 66)}: the curve")
     table.title_justify = "left"
     return table
 
