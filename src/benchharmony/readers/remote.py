@@ -33,7 +33,7 @@ _FACTS = ".fetched.json"
 #: What file systems call the marks of a version of a file; a size alone is none.
 _MARKS = (
     *("ETag", "etag", "e_tag", "md5Hash", "Content-MD5", "Digest", "sha", "blob_id", "oid"),
-    *("LastModified", "last_modified", "mtime", "modified", "updated", "created", "generation"),
+    *("LastModified", "last_modified", "mtime", "modified", "updated", "generation", "CRC"),
 )
 _LONGEST_NAME = 200
 _SECONDS_TO_CONNECT, _SECONDS_OF_SILENCE = 30, 60
@@ -151,6 +151,7 @@ def _open(source: str) -> tuple[Any, str]:
         )
         options["client_kwargs"] = {"timeout": timeout}
     file_system, path = url_to_fs(source, **options)
+    file_system.invalidate_cache()  # listings from earlier in this process may be out of date
     return file_system, str(path)
 
 
