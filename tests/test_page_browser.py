@@ -174,7 +174,8 @@ def test_a_bar_chooses_the_items_of_its_subdomain(show):
     bar.dispatch_event("click")
     assert page.inner_text(".browse [role=status]") == "50 of 200 items"
     labels = set(page.locator("ol.items summary small").all_inner_texts())
-    assert labels == {"S3"}
+    assert len(labels) == 1
+    assert labels.pop().startswith("S3")
     assert page.locator("table.subdomains tr.chosen th").count() == 1
     bar.dispatch_event("click")
     assert page.inner_text(".browse [role=status]") == "200 of 200 items"

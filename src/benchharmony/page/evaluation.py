@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from benchharmony.page.items import ItemStore
-from benchharmony.page.pictures import Drawer, Picture
+from benchharmony.page.pictures import MOST_WHOLE, Drawer
 from benchharmony.page.safe import block, line
 from benchharmony.page.words import DIAGNOSTICS, NULLS, partition_words
 from benchharmony.report.shown import interval, number
 from benchharmony.splits import Split
 
-#: Points of the map that is drawn without a script.
-_POINTS = 1500
+if TYPE_CHECKING:
+    from benchharmony.plots.evaluation import Items
+
+#: A map of more points is drawn as pixels: it would outweigh the rest of the page.
+_VECTORS = 300
 #: Items named among those left out.
 _LEFT_OUT = 20
 
@@ -37,7 +42,11 @@ def evaluation_view(
     drawer, store
         Of the page.
     """
+    from benchharmony.plots.evaluation import items_of
+
     judged = entry["verdict"]
+    # Laying out a map takes seconds: not for hundreds of evaluations.
+    shown = items_of(split if drawer.sections <= MOST_WHOLE else None)
     return {
         **row,
         "error": entry["error"] and block(entry["error"], 600),
@@ -60,8 +69,8 @@ def evaluation_view(
         "tree": entry.get("tree") and "\n".join(_tree(entry["tree"])),
         "settings": _settings(entry),
         "left_out": _left_out(entry["source"]),
-        **_pictures(entry, split, drawer),
-        "browse": _items(row["i"], split, store),
+        **_pictures(entry, shown, drawer),
+        "browse": _items(row["i"], entry, split, shown, store),
     }
 
 
@@ -197,9 +206,7 @@ def _left_out(source: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _pictures(
-    entry: dict[str, Any], split: Split | None, drawer: Drawer
-) -> dict[str, Picture | None]:
+def _pictures(entry: dict[str, Any], shown: Items, drawer: Drawer) -> dict[str, Any]:
     from benchharmony.plots.evaluation import masses_spec, silhouette_spec, subdomain_spec
 
     name = f"{line(entry['model'], 60)} on {line(entry['benchmark'], 60)}"
@@ -215,7 +222,7 @@ def _pictures(
         "curve": drawer.draw(
             silhouette_spec(entry), f"Silhouette and H for every number of subdomains, {name}."
         ),
-        **_item_pictures(name, split, drawer),
+        **_item_pictures(name, entry, shown, drawer),
     }  # fmt: skip
 
 
@@ -225,32 +232,42 @@ def _indices(spec: dict[str, Any] | None) -> list[int] | None:
     return [r["index"] for r in rows] if rows and "index" in rows[0] else None
 
 
-def _item_pictures(name: str, split: Split | None, drawer: Drawer) -> dict[str, Picture | None]:
-    none: dict[str, Picture | None] = {"heat": None, "map": None}
-    if split is None or split.partition is None or not drawer.draws("more"):
-        return none
-    from benchharmony.plots.evaluation import item_map_spec, similarity_spec
-    from benchharmony.plots.items import map_points, similarity_cells
+def _item_pictures(
+    name: str, entry: dict[str, Any], shown: Items, drawer: Drawer
+) -> dict[str, Any]:
+    from benchharmony.plots.evaluation import evaluation_specs
 
-    cells = similarity_cells(split.evaluation, split.partition)
-    points = map_points(split.evaluation, split.partition, points=_POINTS)
-    if cells is not None:
-        title = f"similarity of {cells.sampled:,} items, by subdomain ({cells.made_from})"
-        none["heat"] = drawer.draw(
-            similarity_spec(cells.matrix, cells.bounds, cells.labels, title=title),
-            f"Similarity of the items, ordered by subdomain, {name}.", themed=False,
-        )  # fmt: skip
-    if points:
-        none["map"] = drawer.draw(
-            item_map_spec(points), f"Items in two dimensions, coloured by subdomain, {name}.",
-            pixels=len(points) > 300,
-        )  # fmt: skip
-    return none
+    specs = evaluation_specs(entry, shown)
+    return {
+        "heat": drawer.draw(
+            specs.get("similarity"), f"Similarity of the items, ordered by subdomain, {name}.",
+            themed=False,
+        ),
+        "map": drawer.draw(
+            specs.get("map-by-subdomain"),
+            f"Items in two dimensions, coloured by subdomain, {name}.",
+            pixels=len(shown.points or ()) > _VECTORS,
+        ),
+        "compared": shown.cells and (
+            f"{shown.cells.sampled:,} of {shown.cells.n_items:,} items, compared by "
+            f"{shown.cells.made_from}."
+        ),
+    }  # fmt: skip
 
 
-def _items(place: int, split: Split | None, store: ItemStore) -> dict[str, Any] | None:
+def _items(
+    place: int, entry: dict[str, Any], split: Split | None, shown: Items, store: ItemStore
+) -> dict[str, Any] | None:
     if split is None or split.partition is None:
         return None
+    from benchharmony.plots.naming import subdomain_names
     from benchharmony.plots.places import item_places
 
-    return store.add(place, split, item_places(split.partition))  # as on the static map
+    at = None
+    if shown.points:
+        at = item_places(split.partition)  # as on the picture
+        if at is None and len(shown.points) == len(split.evaluation):
+            by_row = sorted(shown.points, key=lambda p: p["row"])
+            at = np.array([[p["x"], p["y"]] for p in by_row])
+    names = subdomain_names(entry) if entry["subdomains"] else split.partition.names
+    return store.add(place, split, at, names)

@@ -53,7 +53,13 @@ class ItemStore:
         shown = sum(s.partition is not None for s in splits)
         self._most = max(_MOST_ROWS // max(shown, 1), 200)
 
-    def add(self, place: int, split: Split, at: NDArray[np.floating[Any]] | None) -> dict[str, Any]:
+    def add(
+        self,
+        place: int,
+        split: Split,
+        at: NDArray[np.floating[Any]] | None,
+        names: Sequence[str] | None = None,
+    ) -> dict[str, Any]:
         """Store the items of one evaluation; return what the template says about them.
 
         Parameters
@@ -64,6 +70,8 @@ class ItemStore:
             With a partition.
         at : ndarray, shape (n, 2), or None
             Places of the items on a map.
+        names : sequence of str, optional
+            Of the subdomains, where they have better ones than the partition gives them.
         """
         e, part = split.evaluation, split.partition
         assert part is not None
@@ -75,7 +83,7 @@ class ItemStore:
         self._sets.setdefault(key, _Set(e)).shown.append((name, kept))
         self._rows[name] = {
             "label": part.labels[kept].tolist(),
-            "names": [line(n, 100) for n in part.names],
+            "names": [line(n, 100) for n in names or part.names],
             "score": None if e.scores is None else [round(float(s), 4) for s in e.scores[kept]],
             "chosen": None if e.predicted_option is None else e.predicted_option[kept].tolist(),
             "declared": None if column is None else _coded(e, column, kept),

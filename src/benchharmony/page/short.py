@@ -38,7 +38,7 @@ def in_short(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def by_benchmark(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Return each benchmark with the answers that its models give, in words.
+    """Return each benchmark with the answers for its models, in words, the worst first.
 
     Empty where there is one benchmark, or one model for each.
     """
@@ -46,8 +46,8 @@ def by_benchmark(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
     if len(names) < 2 or len(rows) <= len(names) or len(names) > _MOST_BENCHMARKS:
         return []
     out = []
-    for b in names:
-        those = [r for r in rows if r["b"] == b]
+    groups = [[r for r in rows if r["b"] == b] for b in names]
+    for those in sorted(groups, key=lambda g: sum(r["answer"].rank for r in g) / len(g)):
         counts = Counter(r["answer"] for r in those)
         parts = [
             f"{a.short} for {n} of {len(those)}"
