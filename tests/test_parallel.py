@@ -190,6 +190,15 @@ def test_every_result_is_told_once_and_they_are_in_order(jobs):
     assert run(fails, [], jobs=jobs) == []
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_fails_to_be_kept_ends_the_run_without_noise():
+    def done(number, value):
+        raise BenchharmonyError("the disk is full")
+
+    with pytest.raises(BenchharmonyError, match="the disk is full"):
+        run(fails, [(i,) for i in range(3, 40)], jobs=2, done=done)
+
+
 def test_a_process_that_ends_early_is_an_error_in_words():
     with pytest.raises(BenchharmonyError, match="ended from outside, most likely because memory"):
         run(os._exit, [(1,), (1,)], jobs=2)

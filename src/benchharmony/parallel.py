@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, TypeVar, get_args
 
@@ -17,7 +18,7 @@ from benchharmony.errors import BenchharmonyError
 
 T = TypeVar("T")
 #: Results as they come: the number of the task, and its value or why it has none.
-Arrivals = Iterator[tuple[int, Any]]
+Arrivals = Generator[tuple[int, Any]]
 
 Backend = Literal["local", "ray", "dask"]
 
@@ -64,12 +65,13 @@ def run(
     if not tasks:
         return []
     values: dict[int, T] = {}
-    for i, value in _arrivals(function, tasks, jobs, backend):
-        if isinstance(value, Failure):
-            raise BenchharmonyError(value.reason)
-        values[i] = value
-        if done is not None:
-            done(i, value)
+    with closing(_arrivals(function, tasks, jobs, backend)) as arrivals:
+        for i, value in arrivals:
+            if isinstance(value, Failure):
+                raise BenchharmonyError(value.reason)
+            values[i] = value
+            if done is not None:
+                done(i, value)
     return [values[i] for i in range(len(tasks))]
 
 
@@ -100,13 +102,19 @@ def _in_processes(
     # Mapped files on disk: joblib's own choice, /dev/shm, would hold all of them in memory.
     folder = os.environ.get("JOBLIB_TEMP_FOLDER") or tempfile.gettempdir()
     pool = Parallel(n_jobs=jobs, return_as="generator_unordered", temp_folder=folder)
+    arriving = pool(delayed(bounded)(threads, function, i, t) for i, t in enumerate(tasks))
     try:
-        yield from pool(delayed(bounded)(threads, function, i, t) for i, t in enumerate(tasks))
+        for arrival in arriving:  # noqa: UP028 - "yield from" would close it before "finally"
+            yield arrival
     except TerminatedWorkerError:
         raise BenchharmonyError(
             "a worker process was ended from outside, most likely because memory ran out; use "
             "fewer --jobs (with --cache, what is done is not computed again)"
         ) from None
+    finally:
+        with warnings.catch_warnings():  # after an error, that tasks under way are cancelled
+            warnings.simplefilter("ignore", UserWarning)
+            arriving.close()
 
 
 class Failure:
