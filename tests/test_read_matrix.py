@@ -113,26 +113,38 @@ def test_a_table_with_a_score_is_no_matrix(tmp_path):
 
 
 def test_empty_cells_and_cells_that_are_no_score_are_counted(tmp_path):
-    text = "item_id,owl,elk,ant\na,1,,\nb,0,yes,\nc,wrong?,1,\nd,NaN,1,nan\n"
+    text = "item_id,owl,elk,ant\na,1,,\nb,0,yes,\nc,wrong?,1,\nd,NaN,1,nan\ne,1,0,\n"
     owl, elk = read(tmp_path, "t.csv", text)
-    assert (owl.item_ids, elk.item_ids) == (("a", "b"), ("b", "c", "d"))
+    assert (owl.item_ids, elk.item_ids) == (("a", "b", "e"), ("b", "c", "d", "e"))
     assert [p.item for p in owl.source.problems] == ["c"]
     assert "'wrong?', which is no score" in owl.source.problems[0].reason
-    assert (owl.source.items_read, elk.source.items_read) == (3, 3)
-    assert any("1 of 4 items have an empty cell" in n for n in owl.notes)
-    assert elk.scores.tolist() == [1, 1, 1]
+    assert (owl.source.items_read, elk.source.items_read) == (4, 4)
+    assert any("1 of 5 items have an empty cell" in n for n in owl.notes)
+    assert elk.scores.tolist() == [1, 1, 1, 0]
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("item_id,owl,elk\na,1,0\na,0,1\n", "the items of a matrix repeat, the first is 'a'"),
+        ("model,q1,q2\nowl,1,0\nowl,0,1\n", "1 names of models repeat, the first is 'owl'"),
         ("1,0,7\n0,1,1\n", "has 7 on item '2'; scores must lie in"),
     ],
 )
 def test_matrices_that_cannot_be_used_say_why(tmp_path, text, reason):
     with pytest.raises(BenchharmonyError, match=reason):
         read(tmp_path, "t.csv", text)
+
+
+def test_items_that_repeat_are_left_out_and_named(tmp_path):
+    text = "item_id,owl,elk,topic\na,1,0,x\nb,?,0,x\na,0,1,y\nc,1,1,y\nd,1,1,y\n"
+    owl, elk = read(tmp_path, "t.csv", text)
+    assert (owl.item_ids, elk.item_ids) == (("a", "c", "d"), ("a", "b", "c", "d"))
+    assert owl.scores.tolist() == [1, 1, 1]
+    assert elk.groups["topic"] == ("x", "x", "y", "y")
+    reasons = [(p.item, p.reason) for p in owl.source.problems]
+    assert reasons[0] == ("a", "the item id of an earlier one, which is kept")
+    assert reasons[1] == ("b", "its cell holds '?', which is no score")
+    assert (owl.source.items_read, elk.source.items_read) == (5, 4)
 
 
 def test_rows_of_another_length_are_left_out(tmp_path):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ _INDEX = re.compile(r"(\(unnamed\)|unnamed_?0|__index_level_0__|index|idx)", re.
 _LABEL_CHARS = 200
 #: Whole numbers are labels of items (a grade, a level) when there are at most this many.
 _MOST_LEVELS = 20
+#: A column holds scores when at least this share of its filled cells are numbers or true/false.
+_FEWEST_NUMBERS = 0.75
 #: Words for an empty cell.
 _MISSING = {"nan", "na", "n/a", "none", "null", "-", "."}
 
@@ -74,21 +77,34 @@ def evaluations_of_matrix(
 ) -> list[Evaluation]:
     """Return one evaluation for each model; one without any score is told in a note.
 
+    Items whose name repeats an earlier one are left out, named with the first evaluation.
+
     Raises
     ------
     InputError
-        When a score leaves [0, 1], names repeat, or no model has a score.
+        When a score leaves [0, 1], names of models repeat, or no model has a score.
     """
     _check(matrix)
+    matrix = _without_repeats(matrix)
     found: list[Evaluation] = []
     silent = [m for m, row in zip(matrix.models, matrix.values, strict=True) if _empty(row)]
     notes = [*matrix.notes]
     if silent:
         notes.append(f"{len(silent)} models have no score at all, the first is {silent[0]!r}")
+    strange: dict[int, list[Problem]] = {}
+    for model, item, cell in matrix.strange:
+        reason = f"its cell holds {cell!r}, which is no score"
+        problem = Problem(matrix.path, reason, None, matrix.items[item])
+        strange.setdefault(model, []).append(problem)
     for row, scores in enumerate(matrix.values):
         if not _empty(scores):
-            own = [] if found else [*matrix.problems]
-            found.append(_evaluation(matrix, row, benchmark, format_name, files, notes, own))
+            general = [] if found else [*matrix.problems]
+            own = [*general, *strange.get(row, [])]
+            empty = int(np.isnan(scores).sum()) - len(strange.get(row, []))
+            of_row = f"{empty} of {len(scores)} items have an empty cell for this model"
+            source = Source(format_name, files, len(scores) - empty + len(general), tuple(own))
+            told = [*notes, of_row] if empty else notes
+            found.append(_evaluation(matrix, row, benchmark, told, source))
     if not found:
         raise InputError(matrix.path, "a matrix without a score")
     return found
@@ -107,33 +123,43 @@ def _check(matrix: Matrix) -> None:
             f"model {matrix.models[row]!r} has {matrix.values[row, column]:g} on item "
             f"{matrix.items[column]!r}; scores must lie in [0, 1]: divide percentages by 100",
         )
-    for what, names in (("models", matrix.models), ("items", matrix.items)):
-        if len(set(names)) < len(names):
-            seen: set[str] = set()
-            first = next(n for n in names if n in seen or seen.add(n))  # type: ignore[func-returns-value]
-            raise InputError(matrix.path, f"the {what} of a matrix repeat, the first is {first!r}")
+    repeated = [name for name, count in Counter(matrix.models).items() if count > 1]
+    if repeated:
+        reason = f"{len(repeated)} names of models repeat, the first is {repeated[0]!r}"
+        raise InputError(matrix.path, reason)
+
+
+def _without_repeats(matrix: Matrix) -> Matrix:
+    """Return the matrix with the first of the items that share a name."""
+    first: dict[str, int] = {}
+    for column, name in enumerate(matrix.items):
+        first.setdefault(name, column)
+    if len(first) == len(matrix.items):
+        return matrix
+    kept = list(first.values())
+    place = {column: i for i, column in enumerate(kept)}
+    reason = "the item id of an earlier one, which is kept"
+    problems = [
+        Problem(matrix.path, reason, None, name)
+        for column, name in enumerate(matrix.items)
+        if column not in place
+    ]
+    return replace(
+        matrix,
+        values=matrix.values[:, kept],
+        items=[matrix.items[c] for c in kept],
+        groups={name: [labels[c] for c in kept] for name, labels in matrix.groups.items()},
+        texts=None if matrix.texts is None else [matrix.texts[c] for c in kept],
+        strange=[(model, place[c], cell) for model, c, cell in matrix.strange if c in place],
+        problems=[*matrix.problems, *problems],
+    )
 
 
 def _evaluation(
-    matrix: Matrix,
-    row: int,
-    benchmark: str,
-    format_name: str,
-    files: tuple[str, ...],
-    notes: list[str],
-    problems: list[Problem],
+    matrix: Matrix, row: int, benchmark: str, notes: list[str], source: Source
 ) -> Evaluation:
     scores = matrix.values[row]
     kept = np.flatnonzero(~np.isnan(scores)).tolist()
-    strange = [(item, cell) for model, item, cell in matrix.strange if model == row]
-    problems += [
-        Problem(matrix.path, f"its cell holds {cell!r}, which is no score", None, matrix.items[i])
-        for i, cell in strange
-    ]
-    missing = len(scores) - len(kept) - len(strange)
-    mine = (
-        [f"{missing} of {len(scores)} items have an empty cell for this model"] if missing else []
-    )
     facts = {name: values[row] for name, values in matrix.facts.items() if values[row] is not None}
     groups = {name: [labels[i] for i in kept] for name, labels in matrix.groups.items()}
     return Evaluation.from_arrays(
@@ -145,8 +171,8 @@ def _evaluation(
         groups={n: v for n, v in groups.items() if any(label is not None for label in v)},
         texts=None if matrix.texts is None else [matrix.texts[i] for i in kept],
         metadata=facts,
-        notes=[*notes, *mine],
-        source=Source(format_name, files, len(kept) + len(problems), tuple(problems)),
+        notes=notes,
+        source=source,
     )
 
 
@@ -208,7 +234,7 @@ def _sides(table: Table, roles: Roles) -> _Sides | None:
             continue
         numbers = numbers_of(column, decimal_comma=table.decimal_comma)
         known = numbers[~np.isnan(numbers)]
-        if not len(known) or len(known) < _filled(column, numbers) / 2:
+        if not len(known) or len(known) < _FEWEST_NUMBERS * _filled(column, numbers):
             sides.others.append(name)
         elif ((known >= 0) & (known <= 1)).all():
             sides.cells.append(name)
@@ -226,7 +252,9 @@ def _filled(column: Any, numbers: NDArray[np.float64]) -> int:
     """Return how many cells hold anything."""
     if is_number_type(column.type) or not np.isnan(numbers).any():
         return len(numbers)
-    return int((labels_of(column).codes >= 0).sum())
+    labels = labels_of(column)
+    filled = np.array([v.lower() not in _MISSING for v in labels.values] + [False])
+    return int(filled[labels.codes].sum())
 
 
 def _is_level(numbers: NDArray[np.float64]) -> bool:
