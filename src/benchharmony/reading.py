@@ -25,7 +25,7 @@ def read(
     Parameters
     ----------
     *sources : str, Path, or a pandas or polars frame
-        Files, directories (searched), glob patterns, or tables in memory.
+        Files, directories (searched), glob patterns, URLs of these, or tables in memory.
     strict : bool
         Raise when a file cannot be used or an item was left out, instead of warning.
     score : str, optional
