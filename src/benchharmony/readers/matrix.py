@@ -318,7 +318,11 @@ def _by_model(
         groups=groups,
         texts=texts,
         strange=strange,
-        notes=[*table.notes, f"a response matrix of {what}: the columns are models"],
+        notes=[
+            *table.notes,
+            f"a response matrix of {what}: the columns are models; if one of them is the score, "
+            "say --column score=NAME",
+        ],
         problems=table.problems,
     )
 
