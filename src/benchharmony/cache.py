@@ -8,7 +8,6 @@ Entries hold numbers and text only, never code (no pickles).
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from functools import cache
 from pathlib import Path
@@ -80,11 +79,6 @@ class Cache:
         if not note.exists():
             write_whole(note, _NOTE)
         write_whole(self._path(key), _sealed(body))
-
-    def drop(self, key: str) -> None:
-        """Forget what is kept under a key: it turned out not to be readable."""
-        with contextlib.suppress(OSError):
-            self._path(key).unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / key
