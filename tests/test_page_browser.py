@@ -104,8 +104,11 @@ def test_no_page_has_a_serious_fault_of_accessibility(show, kind, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     # The checker puts its own script into the page, which the page's policy forbids.
     page = show(kind, color_scheme=scheme, bypass_csp=True)
-    for details in page.locator("details:not(ol *)").all():
-        details.evaluate("d => { d.open = true; }")
+    # Of several evaluations the first is enough: they are made alike.
+    page.evaluate(
+        "document.querySelectorAll('details:not(ol *)').forEach("
+        "d => { if (!d.matches('.evaluation ~ .evaluation')) d.open = true; })"
+    )
     page.wait_for_timeout(200)
     found = axe.Axe().run(page).response["violations"]
     serious = [
