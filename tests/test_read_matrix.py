@@ -100,6 +100,8 @@ def test_graded_scores_are_read_where_an_id_column_says_what_the_rows_are(tmp_pa
         read(tmp_path, "task.csv", "task,owl,elk\nmmlu,0.5,0.7\narc,0.4,0.9\n")
     with pytest.raises(BenchharmonyError, match="no column is named like a score"):
         read(tmp_path, "metrics.csv", "id,bleu,rouge_l\na,0.5,0.7\nb,0.4,0.9\n")
+    with pytest.raises(BenchharmonyError, match="no column is named like a score"):
+        read(tmp_path, "flags.csv", "id,is_long,won\na,0,1\nb,1,0\n")
     forced = read(tmp_path, "averages.csv", averages, format="response matrix")
     assert [e.model for e in forced] == ["owl", "elk"]
     assert scores_of(forced).tolist() == [[0.5, 0.7], [0.4, 0.9]]

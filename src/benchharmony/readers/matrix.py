@@ -23,6 +23,8 @@ _METRICS = re.compile(
     r"perplexity|logprob|logit|difficulty|discrimination|guess|weight|rate|similarity|entropy)",
     re.IGNORECASE,
 )
+#: Columns of 0 and 1 that say something about an item, and are no models either.
+_FLAGS = re.compile(r"(is|has|was|contains)[_ ]", re.IGNORECASE)
 #: Names of a column of labels that pandas writes for an index.
 _INDEX = re.compile(r"(\(unnamed\)|unnamed_?0|__index_level_0__|index|idx)", re.IGNORECASE)
 _LABEL_CHARS = 200
@@ -206,6 +208,8 @@ def matrix_of(table: Table, options: ReadOptions, *, forced: bool = False) -> Ma
     values = np.stack(sides.values)
     binary = bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
     models_in_rows = _models_in_rows(roles, sides.label, values.shape)
+    if not forced and any(map(_FLAGS.match, sides.cells)):
+        return None
     if not forced and not binary:
         by_item = roles.item_id is not None and sides.label == roles.item_id
         if models_in_rows or not by_item or any(_METRICS.match(plain(n)) for n in sides.cells):
