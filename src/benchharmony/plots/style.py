@@ -49,8 +49,6 @@ class Size:
 SCREEN = Size(780, 11.0)
 #: Both columns of a paper, and one; text of 8 and 7 points.
 TWO_COLUMNS, ONE_COLUMN = Size(662, 10.67, 6.9), Size(317, 9.33, 3.3)
-#: Plots on a screen are this wide in all, in px.
-WIDTH = SCREEN.width
 
 
 def framed(spec: dict[str, Any], size: Size = SCREEN) -> dict[str, Any]:
