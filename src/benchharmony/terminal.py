@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
+#: Columns of text results where no terminal says how wide it is.
+WIDTH = 80
+
 
 def prepare_streams(*, machine_readable: bool) -> None:
     """Make stdout and stderr take any text, whatever the locale, and be there at all.
@@ -36,8 +39,6 @@ def discard_stdout() -> None:
 
 def stdout_console() -> Console:
     """Return a console on stdout: as wide as the terminal, 80 columns where there is none."""
-    from benchharmony.report.text import WIDTH
-
     return _piped_console()(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
 
 
@@ -61,11 +62,11 @@ def bar(value: float, width: int, *, unicode: bool) -> str:
     return whole * full + rest * (width - full)
 
 
-def page_console(out: TextIO, width: int = 80) -> Console:
+def page_console(out: TextIO) -> Console:
     """Return a console that writes plain text: no colour, and never into a notebook's cell."""
     from rich.console import Console
 
-    return Console(file=out, width=width, no_color=True, force_terminal=False, force_jupyter=False)
+    return Console(file=out, width=WIDTH, no_color=True, force_terminal=False, force_jupyter=False)
 
 
 @cache

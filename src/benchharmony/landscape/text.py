@@ -15,8 +15,7 @@ from rich.text import Text
 from benchharmony.landscape.growth import size_words
 from benchharmony.report.names import ASCII_ELLIPSIS, ELLIPSIS, columns_of, cut_names
 from benchharmony.report.shown import number, shown
-from benchharmony.report.text import WIDTH
-from benchharmony.terminal import can_draw, page_console
+from benchharmony.terminal import WIDTH, can_draw, page_console
 
 #: The first column never becomes narrower than this.
 _NARROWEST = 8
@@ -27,7 +26,7 @@ _MOST = 40
 def to_text(record: dict[str, Any]) -> str:
     """Return the landscape as plain text."""
     out = io.StringIO()
-    print_landscape(record, page_console(out, WIDTH))
+    print_landscape(record, page_console(out))
     return out.getvalue()
 
 

@@ -17,7 +17,6 @@ from benchharmony.report.names import ASCII_ELLIPSIS, ELLIPSIS, cut_names
 from benchharmony.report.shown import interval, number, shown
 from benchharmony.terminal import can_draw, page_console
 
-WIDTH = 80
 #: Rows of each table; the JSON has all.
 _MOST_ROWS = 20
 #: Points of the curve that are shown: every so many percent.
@@ -29,7 +28,7 @@ _MARGINS = 4
 def to_text(document: dict[str, Any]) -> str:
     """Return the document as plain text, 80 columns wide."""
     out = io.StringIO()
-    print_rebalance(document, page_console(out, WIDTH))
+    print_rebalance(document, page_console(out))
     return out.getvalue()
 
 

@@ -125,7 +125,7 @@ def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the fiel
 
         return compared_to_latex(record)
     out = io.StringIO()
-    print_compared(record, page_console(out, 80))
+    print_compared(record, page_console(out))
     return out.getvalue()
 
 

@@ -29,7 +29,6 @@ from benchharmony.verdict import (
     UNEVEN,
 )
 
-WIDTH = 80
 #: More evaluations than this are a table only, unless details are asked for.
 DETAILS_UP_TO = 4
 _BAR = 8
@@ -64,7 +63,7 @@ _MOST_SUBDOMAINS = 30
 def to_text(record: dict[str, Any], *, details: bool | None = None) -> str:
     """Return the report as plain text, 80 columns wide."""
     out = io.StringIO()
-    console = page_console(out, WIDTH)
+    console = page_console(out)
     print_report(record, console, details=details)
     return out.getvalue()
 

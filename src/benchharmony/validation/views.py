@@ -15,8 +15,6 @@ from benchharmony.report.views import to_json
 from benchharmony.terminal import can_draw, page_console
 from benchharmony.validation.tables import Table, tables_of
 
-_WIDTH = 80
-
 
 def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the option's name
     """Return the record as "text", "md" or "json"."""
@@ -25,7 +23,7 @@ def render(record: dict[str, Any], format: str) -> str:  # noqa: A002 - the opti
     if format == "md":
         return "\n".join(_markdown(table) for table in tables_of(record))
     out = io.StringIO()
-    print_validation(record, page_console(out, _WIDTH))
+    print_validation(record, page_console(out))
     return out.getvalue()
 
 
