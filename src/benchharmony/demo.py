@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from benchharmony.readers import read_sources
-from benchharmony.report import report, write_whole
+from benchharmony.report import report
 from benchharmony.report.text import print_report
 from benchharmony.terminal import Progress
+from benchharmony.writing import write_whole
 
 _FORMATS = {"json": "report.json", "csv": "report.csv", "md": "report.md", "text": "report.txt"}
 _PAGE = "report.html"

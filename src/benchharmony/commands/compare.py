@@ -30,8 +30,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, pair the items of two models and compare."""
-    from benchharmony.report import write_whole
     from benchharmony.report.compared import compared, print_compared, render
+    from benchharmony.writing import write_whole
 
     settings = settings_of(args)
     first, second = _pair(read(args).evaluations, args.a, args.b)

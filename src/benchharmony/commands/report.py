@@ -100,8 +100,8 @@ def _collect(args: argparse.Namespace) -> None:
 
 
 def _write(made: Report, args: argparse.Namespace) -> None:
-    from benchharmony.report import write_whole
     from benchharmony.report.text import print_report, to_text
+    from benchharmony.writing import write_whole
 
     if args.output:
         text = args.format == "text"

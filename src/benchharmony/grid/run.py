@@ -23,8 +23,8 @@ from benchharmony.evaluation import Evaluation
 from benchharmony.grid.plan import EVALUATIONS, Cell, cells, collect_arguments
 from benchharmony.grid.spec import Study
 from benchharmony.parallel import Backend
-from benchharmony.report import write_whole
 from benchharmony.work import Work
+from benchharmony.writing import write_whole
 
 #: Runs one cell; returns why it failed, or None.
 RunCell = Callable[[Study, Cell], str | None]

@@ -85,8 +85,8 @@ def _without(evaluations: Sequence[Evaluation], patterns: Sequence[str]) -> list
 
 def _write(made: Landscape, args: argparse.Namespace) -> None:
     from benchharmony.landscape.text import print_landscape
-    from benchharmony.report import write_whole
     from benchharmony.terminal import say, stdout_console
+    from benchharmony.writing import write_whole
 
     if args.output:
         write_whole(args.output, made.render(args.format))

@@ -142,8 +142,8 @@ def partition_for(
 def _show(args: argparse.Namespace, results: list[Rebalance]) -> None:
     from benchharmony.rebalancing.result import document
     from benchharmony.rebalancing.text import print_rebalance, to_text
-    from benchharmony.report import write_whole
     from benchharmony.terminal import say, stdout_console
+    from benchharmony.writing import write_whole
 
     made = document(results)
     as_json = json.dumps(made, indent=2, allow_nan=False, ensure_ascii=False) + "\n"

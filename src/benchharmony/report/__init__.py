@@ -14,14 +14,13 @@ from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.notebook.of_report import ReportInNotebook
 from benchharmony.report.settings import Settings
-from benchharmony.writing import write_whole
 
 if TYPE_CHECKING:
     from benchharmony.cache import Cache
     from benchharmony.parallel import Backend
     from benchharmony.splits import Split
 
-__all__ = ["Report", "Settings", "report", "write_whole"]
+__all__ = ["Report", "Settings", "report"]
 
 Format = Literal["text", "json", "csv", "md", "latex"]
 

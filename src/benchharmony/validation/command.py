@@ -113,9 +113,9 @@ def _cases(args: argparse.Namespace, evaluations: Sequence[Evaluation]) -> list[
 
 
 def _show(args: argparse.Namespace, record: dict[str, Any]) -> None:
-    from benchharmony.report import write_whole
     from benchharmony.terminal import say, stdout_console
     from benchharmony.validation.views import print_validation, render
+    from benchharmony.writing import write_whole
 
     if args.record:
         write_whole(args.record, render(record, "json"))
