@@ -30,8 +30,6 @@ Rows = NDArray[np.int64]
 
 #: Items whose similarity is computed, and cells of the picture: each is the mean of a block.
 SAMPLED, CELLS = 480, 120
-#: Points of a map.
-POINTS = LAID_OUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +60,7 @@ class SimilarityCells:
 
 
 def similarity_cells(
-    evaluation: Evaluation, partition: Partition, *, cells: int = CELLS, seed: int = 0
+    evaluation: Evaluation, partition: Partition, *, cells: int = CELLS
 ) -> SimilarityCells | None:
     """Return the similarity of a sample of the items, those of a subdomain side by side.
 
@@ -78,8 +76,6 @@ def similarity_cells(
         Of the same items.
     cells : int
         Rows of the result, about.
-    seed : int
-        Of the sample.
 
     Returns
     -------
@@ -88,7 +84,7 @@ def similarity_cells(
     """
     if partition.k < 2:
         return None
-    rows = sample_by_subdomain(partition, SAMPLED, seed)
+    rows = sample_by_subdomain(partition, SAMPLED)
     found = _similarity(evaluation, partition, rows)
     if found is None:
         return None
@@ -99,13 +95,11 @@ def similarity_cells(
     )
 
 
-def map_points(
-    evaluation: Evaluation, partition: Partition, *, points: int = POINTS, seed: int = 0
-) -> list[dict[str, Any]] | None:
+def map_points(evaluation: Evaluation, partition: Partition) -> list[dict[str, Any]] | None:
     """Return a map of the items: places from the spectral embedding (:func:`item_places`).
 
     A declared partition has none; its items are placed by the model's predictive distributions
-    where those are recorded. Of more items than ``points`` a sample by subdomain is drawn.
+    where those are recorded. Of many items a sample by subdomain is drawn.
 
     Returns
     -------
@@ -113,8 +107,8 @@ def map_points(
         ``{x, y, subdomain, correct, declared, id, row}`` for :func:`item_map_spec`; ``row`` is
         the item's place in the evaluation. None where nothing places the items.
     """
-    rows = np.sort(sample_by_subdomain(partition, points, seed))
-    placed = item_places(partition, seed=seed)
+    rows = np.sort(sample_by_subdomain(partition, LAID_OUT))
+    placed = item_places(partition)
     places = None if placed is None else placed[rows]
     if partition.embedding is None:
         found = _similarity(evaluation, partition, rows)

@@ -28,12 +28,12 @@ _MOST, _FEWEST_ITEMS = 20, 5
 _PERPLEXITY, _STEPS = 30.0, 500
 
 
-def sample_by_subdomain(partition: Partition, most: int, seed: int = 0) -> Rows:
+def sample_by_subdomain(partition: Partition, most: int) -> Rows:
     """Return rows of a sample, from each subdomain by its share and at least one, by subdomain.
 
     Those of a subdomain come nearest to its centre first, where closeness is known.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     share = min(most / max(len(partition), 1), 1.0)
     out = []
     for i in range(partition.k):
@@ -51,15 +51,13 @@ def sample_by_subdomain(partition: Partition, most: int, seed: int = 0) -> Rows:
 _PLACED: WeakKeyDictionary[Partition, FloatArray] = WeakKeyDictionary()
 
 
-def item_places(partition: Partition, *, seed: int = 0) -> FloatArray | None:
+def item_places(partition: Partition) -> FloatArray | None:
     """Return a place in the unit square for each item.
 
     Parameters
     ----------
     partition : Partition
         Of n items.
-    seed : int
-        Of the sample that is laid out where there are many; the layout itself has no chance in it.
 
     Returns
     -------
@@ -69,18 +67,17 @@ def item_places(partition: Partition, *, seed: int = 0) -> FloatArray | None:
     embedding = partition.embedding
     if embedding is None or embedding.shape[1] < 3 or len(partition) < _FEWEST_ITEMS:
         return None
-    if seed == 0 and partition in _PLACED:
+    if partition in _PLACED:
         return _PLACED[partition]
     directions = _directions(embedding, partition.k)
-    laid = np.sort(sample_by_subdomain(partition, LAID_OUT, seed))
+    laid = np.sort(sample_by_subdomain(partition, LAID_OUT))
     placed = _laid_out(directions(laid))
     out = np.empty((len(partition), 2))
     out[laid] = placed
     others = np.setdiff1d(np.arange(len(partition)), laid)
     if len(others):
         out[others] = _among(directions(others), directions(laid), placed)
-    if seed == 0:
-        _PLACED[partition] = out
+    _PLACED[partition] = out
     return out
 
 
