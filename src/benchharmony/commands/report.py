@@ -13,7 +13,7 @@ from benchharmony.commands.settings import add_settings, settings_of
 from benchharmony.commands.sources import add_sources, read
 from benchharmony.commands.work import add_work, tell_kept, work_of
 from benchharmony.errors import BenchharmonyError
-from benchharmony.terminal import Progress, say, stdout_console
+from benchharmony.terminal import Progress, discard_stdout, say, stdout_console
 
 if TYPE_CHECKING:
     from benchharmony.report import Report
@@ -66,13 +66,17 @@ def run(args: argparse.Namespace) -> int:
         progress.expect(2 * len(result.evaluations), "analysing")  # partition, then record
         made = report(result.evaluations, settings=settings, progress=progress.step, **work)
     tell_kept(work["cache"], args.quiet)
-    _write(made, args)
+    # Files first: whoever reads the output may go early (`| head`), and files and bar still count.
     if args.html:
         from benchharmony.page import report_page, save_page
 
         save_page(args, lambda command: report_page(made, command=command))
     _draw(made, args)
     write_exports(made, args)
+    try:
+        _write(made, args)
+    except BrokenPipeError:
+        discard_stdout()
     return _judge(made, args.fail_under)
 
 

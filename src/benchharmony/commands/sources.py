@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from benchharmony.commands.outputs import check_inputs_stay, check_outputs
 from benchharmony.errors import BenchharmonyError
 from benchharmony.terminal import Progress, say
 
@@ -67,6 +68,7 @@ def read(args: argparse.Namespace, *, quiet: bool = False) -> ReadResult:
     from benchharmony.readers import ReadOptions, read_sources
     from benchharmony.report.checked import unused_lines
 
+    check_outputs(args)
     options = ReadOptions(
         columns_of(args.column),
         args.benchmark,
@@ -88,6 +90,8 @@ def read(args: argparse.Namespace, *, quiet: bool = False) -> ReadResult:
         first = result.unused[0] if result.unused else "no file in the sources"
         more = f" (and {len(result.unused) - 1} more files)" if len(result.unused) > 1 else ""
         raise BenchharmonyError(f"nothing usable in the sources: {first}{more}")
+    files = [f for e in result.evaluations for f in e.source.files]
+    check_inputs_stay(args, [*files, *filter(None, (args.items, args.groups))])
     return _joined(args, result)
 
 

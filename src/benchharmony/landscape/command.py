@@ -63,7 +63,6 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
             **work,
         )
     tell_kept(work["cache"], args.quiet)
-    _write(made, args)
     if args.html:
         from benchharmony.page import landscape_page, save_page
 
@@ -71,6 +70,7 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
     from benchharmony.plots import save_landscape
 
     write_plots(args, lambda told: save_landscape(made.record, args.plots, told))
+    _write(made, args)
     return 0
 
 

@@ -87,9 +87,9 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
         raise BenchharmonyError(f"{errors[0]}{more}")
     for line in errors:
         say(f"left out: {line}")
-    _show(args, results)
     if args.export:
         _export(args, results)
+    _show(args, results)
     return 0
 
 
@@ -146,16 +146,6 @@ def _show(args: argparse.Namespace, results: list[Rebalance]) -> None:
     from benchharmony.writing import write_whole
 
     made = document(results)
-    as_json = json.dumps(made, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-    if args.output:
-        write_whole(args.output, as_json if args.format == "json" else to_text(made))
-        if not args.quiet:
-            say(f"written: {args.output}")
-    elif args.format == "json":
-        sys.stdout.write(as_json)
-    else:
-        print_rebalance(made, stdout_console())
-    sys.stdout.flush()
     if args.html:
         from benchharmony.page import rebalance_page, save_page
 
@@ -173,6 +163,16 @@ def _show(args: argparse.Namespace, results: list[Rebalance]) -> None:
         write_plots(
             args, lambda told: save_for_print(lambda s: curve_specs(made, s), args.plots, told)
         )
+    as_json = json.dumps(made, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    if args.output:
+        write_whole(args.output, as_json if args.format == "json" else to_text(made))
+        if not args.quiet:
+            say(f"written: {args.output}")
+    elif args.format == "json":
+        sys.stdout.write(as_json)
+    else:
+        print_rebalance(made, stdout_console())
+    sys.stdout.flush()
 
 
 def _export(args: argparse.Namespace, results: list[Rebalance]) -> None:

@@ -123,6 +123,10 @@ def _show(args: argparse.Namespace, record: dict[str, Any]) -> None:
         from benchharmony.validation.plots import save_plots
 
         write_plots(args, lambda told: save_plots(record, args.plots, told))
+    if args.html:
+        from benchharmony.page import save_page, validation_page
+
+        save_page(args, lambda command: validation_page(record, command=command))
     if args.output:
         write_whole(args.output, render(record, args.format))
         if not args.quiet:
@@ -132,7 +136,3 @@ def _show(args: argparse.Namespace, record: dict[str, Any]) -> None:
     else:
         sys.stdout.write(render(record, args.format))
     sys.stdout.flush()
-    if args.html:
-        from benchharmony.page import save_page, validation_page
-
-        save_page(args, lambda command: validation_page(record, command=command))
