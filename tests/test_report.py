@@ -223,3 +223,19 @@ def test_another_metric_can_be_the_score():
     assert entry["score"] == {**entry["score"], "mean": 0.25, "name": "acc_norm"}
     with pytest.raises(BenchharmonyError, match="no metric 'f1'"):
         bh.report(evaluation, score="f1")
+
+
+@pytest.mark.parametrize(("rate", "warned"), [(0.25, True), (0.6, False)])
+def test_a_score_that_guessing_could_give_is_said(rate, warned):
+    rng = np.random.default_rng(0)
+    n = 400
+    gold = rng.integers(0, 4, n)
+    right = rng.random(n) < rate
+    chosen = np.where(right, gold, (gold + rng.integers(1, 4, n)) % 4)
+    made = Evaluation.from_arrays(
+        benchmark="b", model="m", scores=right.astype(float), gold=gold,
+        option_logprobs=np.log(0.1 + 0.6 * np.eye(4)[chosen]),
+        groups={"subject": [f"s{i % 4}" for i in range(n)]},
+    )  # fmt: skip
+    (entry,) = bh.report(made, partition="declared:subject", bootstrap=100).to_dict()["evaluations"]
+    assert any("guessing among the options (0.25)" in w for w in entry["warnings"]) == warned

@@ -77,7 +77,10 @@ def record_of(made: Split, settings: Settings, donors: list[Labels]) -> dict[str
         "subdomains": _subdomains(evaluation, split, result, sure),
         "tree": tree_of(evaluation, split, again, settings),
         "source": _source(evaluation),
-        "warnings": _warnings(evaluation, split, result, found),
+        "warnings": [
+            *_warnings(evaluation, split, result, found),
+            *_guessing(evaluation, heading["score"]["ci"]),
+        ],
         "error": None,
     }
 
@@ -250,6 +253,20 @@ def _warnings(
     flagged = [a.warning for a in found if a.warning]
     omitted = _omitted(evaluation.source)
     return [*undefined, *flagged, *result.notes, *split.notes, *omitted, *evaluation.notes]
+
+
+def _guessing(evaluation: Evaluation, ci: list[float] | None) -> list[str]:
+    """Say where the score could come from guessing: even guesses are even everywhere."""
+    options, scores = evaluation.n_options, evaluation.scores
+    if ci is None or options is None or scores is None or options.min() < 2:
+        return []
+    chance = float((1.0 / options).mean())
+    if not np.isin(scores, (0.0, 1.0)).all() or ci[0] > chance:
+        return []
+    return [
+        f"the score may be that of guessing among the options ({chance:.2f}): guesses are even "
+        "everywhere, so an even verdict says nothing about the benchmark then"
+    ]
 
 
 def _omitted(source: Source) -> list[str]:
