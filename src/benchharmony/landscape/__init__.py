@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.models import ModelInfo, describe, read_models
-from benchharmony.report.settings import Settings
+from benchharmony.report.settings import Settings, settings_with
 
 if TYPE_CHECKING:
     from benchharmony.cache import Cache
@@ -171,13 +171,7 @@ def landscape(
     from benchharmony.landscape.record import Plan, landscape_record
     from benchharmony.work import Work
 
-    chosen = settings or Settings()
-    if options:
-        try:
-            chosen = Settings(**{**chosen.to_dict(), **options})
-        except TypeError as error:
-            text = str(error).replace("Settings.__init__()", "landscape")
-            raise BenchharmonyError(text) from None
+    chosen = settings_with(settings, options, "landscape")
     todo = list(evaluations)
     if not todo:
         raise BenchharmonyError("no evaluation for a landscape")

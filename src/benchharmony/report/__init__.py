@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
 from benchharmony.notebook.of_report import ReportInNotebook
-from benchharmony.report.settings import Settings
+from benchharmony.report.settings import Settings, settings_with
 
 if TYPE_CHECKING:
     from benchharmony.cache import Cache
@@ -110,12 +110,7 @@ def report(
     from benchharmony.report.records import records_of
     from benchharmony.work import Work
 
-    chosen = settings or Settings()
-    if options:
-        try:
-            chosen = Settings(**{**chosen.to_dict(), **options})
-        except TypeError as error:
-            raise BenchharmonyError(str(error).replace("Settings.__init__()", "report")) from None
+    chosen = settings_with(settings, options, "report")
     todo = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     if not todo:
         raise BenchharmonyError("no evaluation to report on")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -84,3 +85,21 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON values."""
         return asdict(self)
+
+
+def settings_with(settings: Settings | None, options: Mapping[str, Any], caller: str) -> Settings:
+    """Return the settings, or the default ones, with the keywords of a function in their place.
+
+    Raises
+    ------
+    BenchharmonyError
+        For a keyword that is no setting; the message names the function, ``caller``.
+    """
+    chosen = settings or Settings()
+    if not options:
+        return chosen
+    try:
+        return Settings(**{**chosen.to_dict(), **options})
+    except TypeError as error:
+        text = str(error).replace("Settings.__init__()", caller)
+        raise BenchharmonyError(text) from None
