@@ -10,7 +10,7 @@ from typing import Any
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.landscape.growth import size_words
-from benchharmony.report.shown import interval, number, safe_cell, safe_markdown, shown
+from benchharmony.report.shown import interval, number, safe_cell, safe_code, safe_markdown, shown
 from benchharmony.report.views import to_json
 
 
@@ -132,7 +132,7 @@ def to_markdown(record: dict[str, Any]) -> str:
     settings = json.dumps(record["settings"], ensure_ascii=False)
     lines += [
         "",
-        f"benchharmony {record['version']}, settings `{safe_markdown(settings, 2000)}`",
+        f"benchharmony {record['version']}, settings `{safe_code(settings)}`",
         "",
     ]
     return "\n".join(lines)

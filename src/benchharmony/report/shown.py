@@ -36,6 +36,11 @@ def safe_cell(value: Any) -> Any:
     return value
 
 
+def safe_code(text: object, limit: int = 2000) -> str:
+    """Return text for a Markdown code span: one line that cannot end the span."""
+    return shown(text, limit).replace("`", "'")
+
+
 def safe_markdown(text: object, limit: int = 200) -> str:
     """Return text for a Markdown table cell: one line, no markup of its own."""
     value = html.escape(shown(text, limit), quote=False)

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from benchharmony.errors import BenchharmonyError
-from benchharmony.report.shown import interval, number, safe_cell, safe_markdown, shown
+from benchharmony.report.shown import interval, number, safe_cell, safe_code, safe_markdown, shown
 
 #: Flat columns of one evaluation: name and path in the record.
 _COLUMNS: tuple[tuple[str, tuple[str | int, ...]], ...] = (
@@ -127,7 +127,7 @@ def to_markdown(record: dict[str, Any]) -> str:
     settings = json.dumps(record["settings"], ensure_ascii=False)
     lines += [
         "",
-        f"benchharmony {record['version']}, settings `{safe_markdown(settings, 2000)}`",
+        f"benchharmony {record['version']}, settings `{safe_code(settings)}`",
         "",
     ]
     return "\n".join(lines)
