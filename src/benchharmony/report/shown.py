@@ -37,8 +37,8 @@ def safe_cell(value: Any) -> Any:
 
 
 def safe_code(text: object, limit: int = 2000) -> str:
-    """Return text for a Markdown code span: one line that cannot end the span."""
-    return shown(text, limit).replace("`", "'")
+    """Return text for a Markdown code span: one line that cannot end the span nor open a tag."""
+    return shown(text, limit).replace("`", "'").replace("<", "\u2039")
 
 
 def safe_markdown(text: object, limit: int = 200) -> str:
