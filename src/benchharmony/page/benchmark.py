@@ -9,7 +9,7 @@ from benchharmony.landscape.growth import size_words
 from benchharmony.landscape.words import EVEN
 from benchharmony.page.pictures import Drawer
 from benchharmony.page.safe import block, line
-from benchharmony.page.words import declared_words
+from benchharmony.page.words import partition_words
 from benchharmony.report.shown import interval, number
 
 
@@ -44,7 +44,7 @@ def benchmark_view(
         **row,
         "sentence": block(e["verdict"]["sentence"], 600),
         "warning_texts": [block(w, 1000) for w in e["warnings"]],
-        "partition": declared_words(e["partition"]),
+        "partition": partition_words({"kind": e["partition"]}),
         "parts": [_part(s, e["n_models"]) for s in e["subdomains"]],
         "bars": drawer.both(
             lambda size: parts_spec(e, size),

@@ -241,11 +241,6 @@ def why_over_models(entry: dict[str, Any]) -> str:
     )
 
 
-def declared_words(kind: str) -> str:
-    """Return where the subdomains of a kind come from, in words."""
-    return partition_words({"kind": kind})
-
-
 def partition_words(split: dict[str, Any]) -> str:
     """Return where the subdomains come from, in words."""
     kind = split["kind"]
