@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchharmony.plots.naming import title_of
-from benchharmony.plots.style import COLOURS, GREY, SCREEN, Size, framed
+from benchharmony.plots.style import COLOURS, GREY, SCREEN, Size, framed, words_above
 
 Spec = dict[str, Any]
 
@@ -42,7 +42,8 @@ def silhouette_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
     ]
     if not panels:
         return None
-    panels[0]["layer"].append(_words(chosen))
+    words = "no k was chosen" if chosen is None else f"chosen (dashed): k = {chosen}"
+    panels[0]["layer"].append(words_above(words))
     return framed(
         {
             "title": title_of(entry, "what each number of subdomains k gives", size),
@@ -95,17 +96,6 @@ def _panel(
         "data": {"values": values},
         "layer": layers if chosen is not None else layers[1:],
     }
-
-
-def _words(chosen: int | None) -> Spec:
-    """Return a line above the first panel that names the chosen k."""
-    text = "no k was chosen" if chosen is None else f"chosen (dashed): k = {chosen}"
-    return {
-        "data": {"values": [{}]},
-        "mark": {"type": "text", "align": "left", "baseline": "bottom", "color": GREY,
-                 "text": text},
-        "encoding": {"x": {"value": 0}, "y": {"value": -4}},
-    }  # fmt: skip
 
 
 def _ticks(ks: list[int], size: Size) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchharmony.plots.rows import rows_of
-from benchharmony.plots.style import COLOURS, GREY, INK, SCREEN, Size, framed
+from benchharmony.plots.style import COLOURS, INK, SCREEN, Size, framed, words_above
 from benchharmony.report.shown import shown
 
 Spec = dict[str, Any]
@@ -71,12 +71,7 @@ def overview_spec(record: dict[str, Any], size: Size = SCREEN, most: int = MOST)
                     "encoding": {"x": {**x, "field": "adjusted"}, "y": y, "tooltip": _TOOLTIP},
                 },
                 *rows.layers(),
-                {
-                    "data": {"values": [{}]},
-                    "mark": {"type": "text", "align": "left", "baseline": "bottom",
-                             "color": GREY, "text": words},
-                    "encoding": {"x": {"value": 0}, "y": {"value": -4}},
-                },
+                words_above(words),
             ],
         },
         size,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchharmony.plots.raster import data_url
 from benchharmony.plots.rows import Rows, rows_of
-from benchharmony.plots.style import GREY, SCREEN, Size, framed
+from benchharmony.plots.style import SCREEN, Size, framed, words_above
 from benchharmony.report.shown import shown
 
 Spec = dict[str, Any]
@@ -57,7 +57,8 @@ def similarity_spec(
     size_used = Size(min(size.width, _WIDEST), size.font, size.inches)
     rows = rows_of(labels, shares, size_used, beside=beside, square=True)
     values = [{"label": shown(label, 80), **rows.fields(i)} for i, label in enumerate(labels)]
-    unnamed = sum(not name for name in rows.names)
+    named = sum(bool(name) for name in rows.names)
+    few = words_above(f"names: the {named} largest of {len(labels)} subdomains")
     spec: Spec = {
         "title": title or "similarity of the items, by subdomain",
         "width": rows.width,
@@ -76,7 +77,7 @@ def similarity_spec(
             _blocks(cells, edges, labels, rows, (low, high), size),
             *_frames(rows),
             *rows.layers(),
-            *([_few_names(len(labels) - unnamed, len(labels))] if unnamed else []),
+            *([few] if named < len(labels) else []),
         ],
     }  # fmt: skip
     return framed(spec, size)
@@ -149,13 +150,3 @@ def _frames(rows: Rows) -> list[Spec]:
         {"transform": inner, "mark": mark, "encoding": {"y": rows.y("top")}},
         {"transform": inner, "mark": mark, "encoding": {"x": across}},
     ]
-
-
-def _few_names(named: int, k: int) -> Spec:
-    text = f"names: the {named} largest of {k} subdomains"
-    return {
-        "data": {"values": [{}]},
-        "mark": {"type": "text", "align": "left", "baseline": "bottom", "color": GREY,
-                 "text": text},
-        "encoding": {"x": {"value": 0}, "y": {"value": -4}},
-    }  # fmt: skip

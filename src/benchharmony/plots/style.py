@@ -15,6 +15,8 @@ SHAPES = (
     "triangle-left",
 )  # fmt: skip
 INK, GREY, FAINT = "#1b1b1b", "#5f5f5f", "#c9c9c9"
+#: Room between a plot and words above it, in px.
+ABOVE = 4
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,17 @@ def framed(spec: dict[str, Any], size: Size = SCREEN) -> dict[str, Any]:
     if size.inches is not None:
         whole.pop("title", None)
     return whole
+
+
+def words_above(text: str) -> dict[str, Any]:
+    """Return the layer of a line of words above the top left corner of a plot."""
+    return {
+        "data": {"values": [{}]},
+        "mark": {
+            "type": "text", "align": "left", "baseline": "bottom", "color": GREY, "text": text,
+        },
+        "encoding": {"x": {"value": 0}, "y": {"value": -ABOVE}},
+    }  # fmt: skip
 
 
 def cycle(values: tuple[str, ...], count: int) -> list[str]:

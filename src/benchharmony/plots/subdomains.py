@@ -8,7 +8,7 @@ from benchharmony.metric import BANDWIDTH
 from benchharmony.plots.measure import text_width
 from benchharmony.plots.naming import subdomain_names, title_of
 from benchharmony.plots.rows import Rows, rows_of
-from benchharmony.plots.style import COLOURS, GREY, INK, SCREEN, Size, framed
+from benchharmony.plots.style import ABOVE, COLOURS, GREY, INK, SCREEN, Size, framed, words_above
 from benchharmony.report.shown import shown
 
 Spec = dict[str, Any]
@@ -19,8 +19,6 @@ _PLACES = {
     "within the band": "#56b4e9",
     "below the band": "#e07b39",
 }
-#: Room above the rows for the words on the lines, in px.
-_ABOVE = 4
 
 
 def subdomain_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
@@ -127,7 +125,7 @@ def masses_spec(entry: dict[str, Any], size: Size = SCREEN) -> Spec | None:
                     "encoding": {"x": {**x, "field": "even"}},
                 },
                 *rows.layers(),
-                _words(words, size),
+                words_above(words),
             ],
         },
         size,
@@ -187,20 +185,8 @@ def _band(mean: float, b: float, x: Spec, size: Size) -> list[Spec]:
             "mark": {"type": "rect", "color": GREY, "opacity": 0.2},
             "encoding": {"x": {**x, "field": "from"}, "x2": {"field": "to"}},
         },
-        _words(short if size.is_narrow else long, size),
+        words_above(short if size.is_narrow else long),
     ]
-
-
-def _words(text: str, size: Size) -> Spec:
-    """Return a line of words above the plot."""
-    return {
-        "data": {"values": [{}]},
-        "mark": {
-            "type": "text", "align": "left", "baseline": "bottom", "color": GREY, "text": text,
-            "fontSize": size.font,
-        },
-        "encoding": {"x": {"value": 0}, "y": {"value": -_ABOVE}},
-    }  # fmt: skip
 
 
 def _bars(rows: Rows, x: Spec, values: list[dict[str, Any]], size: Size) -> Spec:
@@ -233,7 +219,7 @@ def _figures(rows: Rows, beside: float) -> list[Spec]:
         {
             "data": {"values": [{}]},
             "mark": {**head, "text": "score (items)"},
-            "encoding": {"x": {"value": rows.width + beside}, "y": {"value": -_ABOVE}},
+            "encoding": {"x": {"value": rows.width + beside}, "y": {"value": -ABOVE}},
         },
     ]  # fmt: skip
 
