@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from benchharmony.errors import InputError, Problem
 from benchharmony.evaluation import Evaluation, clean_text
+from benchharmony.readers.archive import ZIP_MAGIC
 from benchharmony.readers.matrix import Matrix, evaluations_of_matrix, matrix_of
 from benchharmony.readers.npz import DAMAGE, damaged, load_arrays
 from benchharmony.readers.source import HEAD_BYTES, Reader, ReadOptions, SourceFile, to_float
@@ -34,7 +35,6 @@ from benchharmony.readers.tables import table_loader
 
 _NAME = "response matrix"
 _NPY_MAGIC = b"\x93NUMPY"
-_ZIP_MAGIC = b"PK\x03\x04"
 _SEPARATORS = ("\t", ",", ";", None)
 #: What an array of responses is called, compared without case and punctuation.
 _ARRAYS = (
@@ -209,7 +209,7 @@ def _numbers(path: str, found: NDArray[Any]) -> NDArray[np.float64]:
 
 def _sniff_npz(file: SourceFile) -> bool:
     """Whether an archive has an array called like responses and none of our own."""
-    if not file.head.startswith(_ZIP_MAGIC) or b".npy" not in file.head[:1024]:
+    if not file.head.startswith(ZIP_MAGIC) or b".npy" not in file.head[:1024]:
         return False
     try:
         with zipfile.ZipFile(io.BytesIO(file.read_bytes())) as archive:

@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from benchharmony.errors import BenchharmonyError, InputError, Problem
 from benchharmony.evaluation import Evaluation, Source
 from benchharmony.predictive import Predictive
+from benchharmony.readers.archive import ZIP_MAGIC
 from benchharmony.readers.source import Reader, ReadOptions, SourceFile
 
 #: In the order in which an evaluation lists them.
 _POSITIONS = {"predictive": "item", "gold_mean": "answer", "cloze": "next", "letter": "next_letter"}
 
-_ZIP_MAGIC = b"PK\x03\x04"
 _VIEW_PARTS = ("_ids", "_logprobs", "_rest")
 
 #: What numpy and zipfile raise on damaged, forged or pickled arrays.
@@ -62,7 +62,7 @@ def sniff(file: SourceFile) -> bool:
     """Whether a file is a zip whose first member is a NumPy array."""
     head = file.head[:1024]
     length = int.from_bytes(head[26:28], "little")
-    return head.startswith(_ZIP_MAGIC) and head[30 : 30 + length].endswith(b".npy")
+    return head.startswith(ZIP_MAGIC) and head[30 : 30 + length].endswith(b".npy")
 
 
 def read(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
@@ -93,7 +93,7 @@ def load_arrays(file: SourceFile) -> dict[str, NDArray[Any]]:
     InputError
         When the archive is damaged or holds pickled objects.
     """
-    if not file.head.startswith(_ZIP_MAGIC):
+    if not file.head.startswith(ZIP_MAGIC):
         raise InputError(str(file), "not a NumPy archive (a zip of arrays)")
     where = file.path if file.compression is None else io.BytesIO(file.read_bytes())
     try:
