@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from threading import Event
 from typing import Any, Literal
 
 from benchharmony.cache import Cache, cache_of
@@ -125,10 +126,17 @@ def _collect(
     progress: Callable[[str], None] | None,
 ) -> dict[str, str]:
     failed = {}
+    stop = Event()
 
     def one(cell: Cell) -> tuple[Cell, str | None]:
-        cell.folder.mkdir(parents=True, exist_ok=True)
-        return cell, run_cell(study, cell)
+        if stop.is_set():
+            return cell, "interrupted"
+        try:
+            cell.folder.mkdir(parents=True, exist_ok=True)
+            return cell, run_cell(study, cell)
+        except BaseException:  # before this thread takes its next cell
+            stop.set()
+            raise
 
     with ThreadPoolExecutor(max(jobs, 1)) as pool:
         try:
@@ -140,6 +148,7 @@ def _collect(
                 if why is not None:
                     failed[cell.name] = why
         except BaseException:  # interrupted: no cell may go on alone and meet the next run
+            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             for process in list(_RUNNING):
                 process.terminate()
