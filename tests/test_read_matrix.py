@@ -265,3 +265,11 @@ def test_the_real_matrix_without_names(shared_data):
 def test_real_tables_of_text_properties_are_no_matrix(shared_data):
     path = shared_data / "logs" / "truthfulqa-audit" / "truthfulqa_style_audit.csv.gz"
     assert "no column is named like a score" in read_sources([path]).unused[0].reason
+
+
+def test_settings_that_never_change_are_no_responses(tmp_path):
+    path = tmp_path / "log.jsonl"
+    row = {"prompt": "say", "fewshot_num": 0, "original_task": True}
+    path.write_text("".join(json.dumps({**row, "pred": f"p{i}"}) + "\n" for i in range(5)))
+    with pytest.raises(BenchharmonyError):
+        bh.read(path)

@@ -208,8 +208,8 @@ def matrix_of(table: Table, options: ReadOptions, *, forced: bool = False) -> Ma
     values = np.stack(sides.values)
     binary = bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
     models_in_rows = _models_in_rows(roles, sides.label, values.shape)
-    if not forced and any(map(_FLAGS.match, sides.cells)):
-        return None
+    if not forced and (any(map(_FLAGS.match, sides.cells)) or not any(map(_varies, sides.values))):
+        return None  # flags, or settings that are the same in every row
     if not forced and not binary:
         by_item = roles.item_id is not None and sides.label == roles.item_id
         if models_in_rows or not by_item or any(_METRICS.match(plain(n)) for n in sides.cells):
@@ -250,6 +250,11 @@ def _sides(table: Table, roles: Roles) -> _Sides | None:
     sides.label = _label(table, roles, sides.others)
     sides.others = [n for n in sides.others if n not in (sides.label, roles.text)]
     return sides if len(sides.cells) > 1 else None
+
+
+def _varies(column: NDArray[np.float64]) -> bool:
+    known = column[~np.isnan(column)]
+    return len(known) > 0 and bool(known.min() < known.max())
 
 
 def _filled(column: Any, numbers: NDArray[np.float64]) -> int:
