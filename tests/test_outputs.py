@@ -68,7 +68,7 @@ def test_two_outputs_of_one_name_are_refused(log, tmp_path, capsys):
 def test_a_directory_or_an_impossible_place_is_refused_before_reading(tmp_path, capsys):
     code, said = run(capsys, "report", tmp_path / "missing", "--html", tmp_path)
     assert code == 2
-    assert "is a directory; name a file" in said
+    assert "cannot be written, it is a directory" in said
     (tmp_path / "file").write_text("")
     code, said = run(capsys, "report", tmp_path / "missing", "-o", tmp_path / "file" / "x.json")
     assert code == 2

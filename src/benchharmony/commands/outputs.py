@@ -27,12 +27,16 @@ def check_outputs(args: argparse.Namespace) -> None:
     seen: dict[Path, str] = {}
     for flag, path in _asked(args):
         if path.is_dir():
-            raise BenchharmonyError(f"{flag} {path}: is a directory; name a file")
+            raise BenchharmonyError(
+                f"{flag} {path}: cannot be written, it is a directory; name a file"
+            )
         if path.exists() and not path.is_file():
             continue  # /dev/null, a pipe: several outputs may go there
         there = next((p for p in path.absolute().parents if p.exists()), Path("/"))
         if not (there.is_dir() and os.access(there, os.W_OK)):
-            raise BenchharmonyError(f"{flag} {path}: no file can be made in {there}")
+            raise BenchharmonyError(
+                f"{flag} {path}: cannot be written, no file can be made in {there}"
+            )
         whole = Path(os.path.realpath(path))
         if whole in seen:
             raise BenchharmonyError(f"{seen[whole]} and {flag} name the same file: {path}")
