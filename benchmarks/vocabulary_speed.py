@@ -6,7 +6,7 @@ python benchmarks/vocabulary_speed.py [--items 5000] [--vocab 49152] [--no-direc
 import argparse
 
 import numpy as np
-from machine import peak_mib, timed, words
+from machine import forget_peak, peak_mib, timed, words
 
 from benchharmony import Predictive
 from benchharmony.choice import Choice
@@ -45,9 +45,10 @@ def main() -> None:
     view = Predictive.top_k(ids, logs, 1 - np.exp(logs.astype(float)).sum(axis=1), given.vocab)
     del ids, logs
     print(words())
+    forget_peak()
     single = np.dtype(np.float32)
     with Workers() as workers:
-        _, wall, cpu = timed(lambda: filled(tiles_of(view, single), 1.0, single, workers))
+        wall, cpu = timed(lambda: filled(tiles_of(view, single), 1.0, single, workers))[1:]
     print(
         f"{given.items:,} items x top-{TOP:,} of {given.vocab:,}: S in {wall:.1f} s ({cpu:.1f} cpu)"
     )
