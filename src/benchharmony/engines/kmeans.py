@@ -1,6 +1,6 @@
 """k-means of an embedding for many k, in matrix products over all starts at once.
 
-Ten k-means++ starts (Arthur, Vassilvitskii 2007) converge on a sample of the rows; the best of
+Several k-means++ starts (Arthur, Vassilvitskii 2007) are tried on a sample of the rows; the best of
 them go on with the fitting rows; every row then takes its nearest centre (Lloyd 1982). Samples are
 weighted, and far rows are as likely in them as they weigh in the cost (Bachem, Lucic, Krause
 2018), so that a rare group is not missed.
@@ -34,6 +34,8 @@ _MOST_ROUNDS = 100
 #: the trial, and one that leaves nothing to chance for the labels.
 _STILL_TRIED, _STILL = 1e-4, 1e-6
 _COLUMNS, _ROWS, _MANY = 4096, 1 << 14, 1_000_000
+#: Up to this many rows steps are so short that threads would mostly wait for the interpreter.
+_ALONE = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +84,14 @@ def kmeans_by_k(
         found, cost = _lloyd(small, _plus_plus(small, k, noise), _STILL_TRIED, _HEATS)
         found, cost = _lloyd(small, _best(found, cost, _BETTER), _STILL_TRIED)
         whole = _Points.of(np.ascontiguousarray(fit[0][:, :k]), fit[1])
-        found, cost = _lloyd(whole, _best(found, cost, _FINALISTS), _STILL)
-        winner: Floats = found[int(np.argmin(cost))] * dtype.type(size)
+        found, cost = _lloyd(whole, _best(found, cost, _FINALISTS), _STILL, _HEATS)
+        found, cost = _lloyd(whole, _best(found, cost, 1), _STILL)
+        winner: Floats = found[0] * dtype.type(size)
         return winner
 
     hardest_first = sorted(ks, reverse=True)
-    found = dict(zip(hardest_first, workers.run(centres, hardest_first), strict=True))
+    run = workers.run if len(fit[0]) > _ALONE else map
+    found = dict(zip(hardest_first, run(centres, hardest_first), strict=True))
     labels = {k: np.empty(len(embedding), dtype=_label_type(k, len(embedding))) for k in ks}
 
     def assign(rows: slice) -> None:
@@ -137,28 +141,30 @@ def _plus_plus(points: _Points, k: int, noise: Floats) -> Floats:
     Of the rows that lead a draw, the one that lowers the cost most becomes a centre.
     """
     rows, starts = points.rows, np.arange(STARTS)
-    norms = np.square(rows).sum(axis=1)
+    norms = np.square(rows).sum(axis=1, keepdims=True)
+    one = np.ones_like(norms)
+    from_row, to_row = np.hstack([-2 * rows, norms, one]), np.hstack([rows, one, norms]).T
+
+    def distances(centres: NDArray[np.int64]) -> Floats:
+        out: Floats = from_row[centres] @ to_row
+        return np.maximum(out, 0, out=out)
+
     log_weights = np.log(points.weights)
     chosen = np.empty((STARTS, k), dtype=np.int64)
     chosen[:, 0] = (log_weights + noise[0]).argmax(axis=1)
-    nearest = _distances(rows, norms, chosen[:, 0])
+    nearest = distances(chosen[:, 0])
     tiny = np.finfo(rows.dtype).tiny
+    leading = np.empty((STARTS, _LEADING), dtype=np.int64)
     for step in range(1, k):
         score = np.log(np.maximum(nearest, tiny)) + log_weights + noise[step]
-        leading = np.argpartition(score, -_LEADING, axis=1)[:, -_LEADING:]
-        leading.sort(axis=1)
-        distance = _distances(rows, norms, leading.ravel()).reshape(STARTS, _LEADING, -1)
+        for place in range(_LEADING):
+            leading[:, place] = score.argmax(axis=1)
+            score[starts, leading[:, place]] = -np.inf
+        distance = distances(leading.ravel()).reshape(STARTS, _LEADING, -1)
         np.minimum(distance, nearest[:, None], out=distance)
         best = (distance @ points.weights).argmin(axis=1)
         chosen[:, step], nearest = leading[starts, best], distance[starts, best]
     return rows[chosen]
-
-
-def _distances(rows: Floats, norms: Floats, centres: NDArray[np.int64]) -> Floats:
-    out: Floats = (-2 * rows[centres]) @ rows.T
-    out += norms
-    out += norms[centres, None]
-    return np.maximum(out, 0, out=out)
 
 
 def _best(centres: Floats, cost: Floats, number: int) -> Floats:
@@ -174,10 +180,9 @@ def _lloyd(
     moving = np.arange(len(centres))
     for _ in range(rounds):
         sums, gain = _assigned(points, centres[moving])
-        full = sums[..., -1] > 0
-        moved = centres[moving]
-        moved[full] = sums[full][:, :-1] / sums[full][:, -1:]
-        shift = np.square(moved - centres[moving]).sum(axis=(1, 2))
+        before, weight = centres[moving], sums[..., -1:]
+        moved = np.divide(sums[..., :-1], weight, out=before.copy(), where=weight > 0)
+        shift = np.square(moved - before).sum(axis=(1, 2))
         centres[moving], cost[moving] = moved, -gain
         moving = moving[shift > still * spread]
         if len(moving) == 0:
