@@ -42,10 +42,8 @@ def _row(n: int, noise: float, seed: int) -> str:
         found, _, ours = timed(lambda: kmeans_by_k(rows, items.counts, KS, 0, workers))
     large = rows.astype(float) * np.sqrt(n)  # their tolerance is relative, their start is not
     theirs, _, spent = timed(lambda: {k: _ten_starts(large[:, :k], items.counts, k) for k in KS})
-    ratio = {
-        k: _cost(large[:, :k], items.counts, found[k]) / _cost(large[:, :k], items.counts, theirs[k])
-        for k in KS
-    }
+    costs = [{k: _cost(large[:, :k], items.counts, x[k]) for k in KS} for x in (found, theirs)]
+    ratio = {k: costs[0][k] / costs[1][k] for k in KS}
     planted_k = max(ratio[k] for k in KS if k <= GROUPS)
     mean, worst = np.mean(list(ratio.values())), max(ratio.values())
     return (

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 #: Up to this many items a full solver is quicker than an iterative one.
 _SMALL = 400
-_TILE, _PANEL = 512, 256
+_TILE, _PANEL = 512, 512
 
 
 @dataclass(frozen=True, eq=False)
