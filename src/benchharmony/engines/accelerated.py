@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from benchharmony.engines.dense import iterated
+from benchharmony.engines.iterative import iterated
 from benchharmony.engines.kernel import Columns, Floats
 from benchharmony.engines.tiles import FewOutcomes, Tiles
 from benchharmony.engines.workers import Workers, blocks
@@ -66,7 +66,11 @@ class Accelerated:
         self, scale: Floats, shift: Floats, m: int, seed: int
     ) -> tuple[NDArray[np.float64], Floats]:
         """Return the m largest eigenpairs of ``scale S scale + shift``."""
-        return iterated(self, scale, shift, m, seed)
+
+        def similar(places: NDArray[np.int64]) -> Floats:
+            return _here(self.xp.take(self.matrix, self._there(places), axis=0))
+
+        return iterated(self, scale, shift, m, seed, similar)
 
     def _there(self, array: NDArray[Any]) -> Any:
         return self.xp.asarray(array, device=self.matrix.device)

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from benchharmony.engines.eigen import largest
-from benchharmony.engines.kernel import Columns, Floats, Kernel, product
+from benchharmony.engines.iterative import iterated
+from benchharmony.engines.kernel import Columns, Floats
 from benchharmony.engines.tiles import Tiles
 from benchharmony.engines.workers import Workers, blocks
 
@@ -67,20 +67,7 @@ class Dense:
             np.fill_diagonal(whole, shift)
             values, vectors = linalg.eigh(whole, subset_by_index=[n - m, n - 1])
             return values[::-1].astype(np.float64), vectors[:, ::-1].copy()
-        return iterated(self, scale, shift, m, seed)
-
-
-def iterated(
-    kernel: Kernel, scale: Floats, shift: Floats, m: int, seed: int
-) -> tuple[NDArray[np.float64], Floats]:
-    """Return the m largest eigenpairs of ``scale S scale + shift`` from products with S."""
-    scale, shift = (x.astype(kernel.dtype)[:, None] for x in (scale, shift))
-
-    def operator(block: Floats) -> Floats:
-        out: Floats = scale * product(kernel, scale * block) + shift * block
-        return out
-
-    return largest(operator, len(kernel), m, seed, kernel.dtype)
+        return iterated(self, scale, shift, m, seed, lambda places: self.matrix[places])
 
 
 def filled(tiles: Tiles, tau: float | None, dtype: np.dtype[Any], workers: Workers) -> Floats:

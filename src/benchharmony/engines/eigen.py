@@ -33,7 +33,12 @@ TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 
 
 def largest(
-    operator: Callable[[Floats], Floats], n: int, m: int, seed: int, dtype: np.dtype[Any]
+    operator: Callable[[Floats], Floats],
+    n: int,
+    m: int,
+    seed: int,
+    dtype: np.dtype[Any],
+    near: Floats | None = None,
 ) -> tuple[FloatArray, Floats]:
     """Return the m largest eigenvalues, descending, and orthonormal vectors, shape (n, m).
 
@@ -47,6 +52,9 @@ def largest(
         Of the first block.
     dtype : dtype
         float32 or float64.
+    near : ndarray, shape (n, j), optional
+        Approximations of the vectors to begin with, j <= m. Random columns join them, and one
+        round at least is done, so that a vector of which they hold nothing is found as well.
 
     Raises
     ------
@@ -55,14 +63,16 @@ def largest(
     """
     width = min(m + _EXTRA, n)
     start = np.random.default_rng(seed).standard_normal((n, width)).astype(dtype)
+    if near is not None:
+        start[:, : near.shape[1]] = near / np.linalg.norm(near, axis=0) * np.sqrt(n)
     basis = _qr(start)[0]
     image = operator(basis)
-    for _ in range(_ROUNDS):
+    for done in range(_ROUNDS):
         values, turn = _ritz(basis, image, width)
         vectors, moved = basis @ turn, image @ turn
         residual = moved - vectors * values.astype(dtype)
         size = np.linalg.norm(residual, axis=0)
-        if size[:m].max() <= TOLERANCE[dtype]:
+        if size[:m].max() <= TOLERANCE[dtype] and (near is None or done):
             return values[:m], vectors[:, :m]
         if basis.shape[1] + width > min(_FULL * width, n):
             _, turn = _ritz(basis, image, _KEPT * width)

@@ -155,10 +155,30 @@ def _projection(
     tiles: Tiles, places: NDArray[np.int64], tau: float, most_rank: int
 ) -> tuple[Floats, Floats]:
     """Return what turns similarities to landmarks into factors, and the signs of the factors."""
-    core = tiles.similarity(places, places, tau).astype(np.float64)
-    values, vectors = np.linalg.eigh((core + core.T) / 2)
+    return factored(tiles.similarity(places, places, tau), CUT, most_rank)
+
+
+def factored(core: Floats, cut: float, most_rank: int) -> tuple[Floats, Floats]:
+    """Return what turns similarities to landmarks into factors, and the signs of the factors.
+
+    Parameters
+    ----------
+    core : ndarray, shape (l, l)
+        S of the landmarks, ones on the diagonal.
+    cut : float
+        Eigenvalues under this share of the largest are left out.
+    most_rank : int
+        Of them at most so many are kept.
+
+    Raises
+    ------
+    NotLowRankError
+        When those miss too much.
+    """
+    whole = core.astype(np.float64)
+    values, vectors = np.linalg.eigh((whole + whole.T) / 2)
     size = np.abs(values)
-    kept = np.flatnonzero(size > CUT * size.max())
+    kept = np.flatnonzero(size > cut * size.max())
     if len(kept) > most_rank:
         kept = np.sort(np.argsort(size)[-most_rank:])
         left_out = 1 - np.square(size[kept]).sum() / np.square(size).sum()

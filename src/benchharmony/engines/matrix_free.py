@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from benchharmony.engines.dense import iterated
+from benchharmony.engines.iterative import iterated
 from benchharmony.engines.kernel import Columns, Floats
 from benchharmony.engines.tiles import Tiles
 from benchharmony.engines.workers import Workers, blocks
@@ -57,4 +57,8 @@ class MatrixFree:
         self, scale: Floats, shift: Floats, m: int, seed: int
     ) -> tuple[NDArray[np.float64], Floats]:
         """Return the m largest eigenpairs of ``scale S scale + shift``."""
-        return iterated(self, scale, shift, m, seed)
+        every = slice(0, len(self))
+        return iterated(
+            self, scale, shift, m, seed,
+            lambda places: self.tiles.similarity(places, every, self.tau),
+        )  # fmt: skip
