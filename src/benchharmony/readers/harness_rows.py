@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from benchharmony.readers.declared import label_columns
@@ -167,6 +168,7 @@ def argument_pairs(arguments: Any) -> list[tuple[Any, Any]]:
     return [(a[0], a[1]) for a in arguments if isinstance(a, (list, tuple)) and len(a) == 2]
 
 
+@lru_cache(maxsize=1024)
 def _trailing_number(name: str) -> int:
     digits = re.search(r"(\d{1,9})$", name)
     return int(digits.group(1)) if digits else 0
@@ -255,8 +257,8 @@ def _choice_labels(doc: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _gold_fields(row: Mapping[str, Any], doc: Mapping[str, Any]) -> dict[str, Any]:
     fields = {"target": row["target"]} if "target" in row else {}
-    for name in GOLD_FIELDS:
-        value = doc.get(name)
+    for name in (n for n in GOLD_FIELDS if n in doc):
+        value = doc[name]
         if isinstance(value, (str, int, float)) or _is_one_hot(value):
             fields[f"doc.{name}"] = value
     first_key = doc.get("mc1_targets")
