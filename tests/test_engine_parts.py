@@ -19,8 +19,10 @@ from benchharmony.engines import canonical as canonical_module
 from benchharmony.engines import eigen
 from benchharmony.engines.agreement import rand_index
 from benchharmony.engines.canonical import canonical
+from benchharmony.engines.choose import reach
 from benchharmony.engines.dense import filled
 from benchharmony.engines.eigen import largest
+from benchharmony.engines.kernel import product
 from benchharmony.engines.kmeans import TRY_ROWS, kmeans_by_k
 from benchharmony.engines.landmarks import landmarks
 from benchharmony.engines.median import tau_of_matrix, tau_of_sample
@@ -48,11 +50,50 @@ def test_single_precision_tiles_are_near_the_exact_similarity(outcomes, spread):
     np.testing.assert_allclose(s, exact, atol=2e-5)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 60), st.floats(-3, 1.5), st.floats(-1, 3), st.integers(0, 100))
+def test_single_precision_is_as_near_as_is_said(outcomes, log_spread, log_tau, seed):
+    view = random_view(1100, outcomes, seed, spread=10**log_spread)
+    tau = 10**log_tau
+    if dtype_for(view, tau) == SINGLE:
+        with Workers(1) as workers:
+            s = filled(tiles_of(view, SINGLE), tau, SINGLE, workers)
+        exact = predictive_similarity(view, tau=tau)
+        np.fill_diagonal(exact, 0)
+        assert np.abs(s - exact).max() <= 1e-4
+
+
 def test_single_precision_is_not_used_where_tau_would_magnify_it():
     assert dtype_for(random_view(2000), None) == SINGLE
     assert dtype_for(random_view(2000), 1.0) == SINGLE
     assert dtype_for(random_view(2000), 1e4) == DOUBLE
     assert dtype_for(random_view(500), 1.0) == DOUBLE
+
+
+def nearly_the_same(n, far):
+    """Return rows that hardly differ, and some others that do."""
+    rng = np.random.default_rng(0)
+    z = np.array([1.0, 0, 0.5, -1]) + rng.normal(0, 1e-4, (n, 4))
+    z[:far] = rng.normal(0, 3, (far, 4))
+    p = np.exp(z)
+    return Predictive.dense(p / p.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("engine", ["dense", "matrix-free", "low-rank"])
+@pytest.mark.parametrize(("far", "precision"), [(0, SINGLE), (150, DOUBLE)])
+def test_items_that_hardly_differ_are_compared_by_what_differs(engine, far, precision):
+    view = nearly_the_same(1500, far)
+    ordered = view.take(canonical(view).first)
+    counts = np.ones(1500, dtype=np.int64)
+    with Workers(1) as workers:
+        found = reach(ordered, counts, "median", engine, workers)
+        s = product(found.kernel, np.eye(1500, dtype=found.kernel.dtype))
+    if engine != "low-rank":
+        assert found.kernel.dtype == precision
+    exact = predictive_similarity(ordered, tau=found.tau)
+    np.fill_diagonal(exact, 0)
+    np.testing.assert_allclose(s, exact, atol=5e-3 if engine == "low-rank" else 2e-4)
+    assert np.median(exact[np.triu_indices(1500, 1)]) == pytest.approx(np.exp(-1), abs=0.01)
 
 
 @pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,9 @@ def reach(
         return _dense(view, counts, fixed, workers)
     tiles = tiles_of(view, dtype_for(view, fixed))
     rule = MedianTau(fixed, None) if fixed else tau_of_sample(tiles, counts, workers)
+    if dtype_for(view, rule.value) != tiles.dtype:
+        tiles = tiles_of(view, np.dtype(np.float64))
+        rule = tau_of_sample(tiles, counts, workers)
     notes = (rule.note,) if rule.note else ()
     if engine == "matrix-free":
         return _matrix_free(tiles, view, rule.value, workers, notes)
@@ -145,8 +148,14 @@ def _checked(tau: float) -> float:
     return tau
 
 
-def _dense(view: Predictive, counts: Counts, tau: float | None, workers: Workers) -> Reached:
-    dtype = dtype_for(view, tau)
+def _dense(
+    view: Predictive,
+    counts: Counts,
+    tau: float | None,
+    workers: Workers,
+    dtype: np.dtype[Any] | None = None,
+) -> Reached:
+    dtype = dtype or dtype_for(view, tau)
     need, there = len(view) ** 2 * dtype.itemsize, available()
     if need > there:
         raise BenchharmonyError(
@@ -161,5 +170,9 @@ def _dense(view: Predictive, counts: Counts, tau: float | None, workers: Workers
             return Reached(Dense(filled(tiles, tau, dtype, workers), workers), tau)
         j = filled(tiles, None, dtype, workers)
     rule = MedianTau(tau, None) if tau is not None else tau_of_matrix(j, counts, workers)
+    if j.dtype == np.float32 and dtype_for(view, rule.value) != j.dtype:
+        # The rule's tau would magnify the rounding, of which that tau itself may be made.
+        del j
+        return _dense(view, counts, tau, workers, np.dtype(np.float64))
     kernel = Dense(to_similarity(j, rule.value, workers), workers)
     return Reached(kernel, rule.value, (rule.note,) if rule.note else ())

@@ -4,7 +4,10 @@ Few outcomes: ``J(i, j) = own_i + own_j - p_i log p_j - log p_i p_j`` is one sho
 factors that are made from the rows when they are needed. Many outcomes and top-K input: products
 of the factors of :mod:`benchharmony.factors`.
 
-Float32 products are off by a few roundings of the entropy of a row, which tau/2 multiplies in the
+J is a product of differences, ``(p_i - p_j) (log p_i - log p_j)``, so what the items have in common
+may be taken off both: of few outcomes the mean is, and items that hardly differ keep their digits.
+
+Float32 products are off by a few roundings of what they add up, which tau/2 multiplies in the
 exponent: :func:`dtype_for` says when that is too much.
 """
 
@@ -26,6 +29,8 @@ Rows = slice | NDArray[np.int64]
 FEW_OUTCOMES = 64
 #: Up to this many items everything is in float64: it costs nothing.
 EXACT_ITEMS = 1024
+#: Rows whose mean is taken off all.
+_MEAN_ROWS = 1 << 16
 #: The error of an entry of S that float32 may make.
 _ALLOWED = 1e-4
 #: J of two items of which one holds an outcome to be impossible and the other does not.
@@ -34,6 +39,11 @@ IMPOSSIBLE = 1e30
 
 class Tiles(Protocol):
     """Divergences between rows of one set of items."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision."""
+        ...
 
     def __len__(self) -> int: ...
 
@@ -52,8 +62,8 @@ class Tiles(Protocol):
 
 def tiles_of(view: Predictive, dtype: np.dtype[Any]) -> Tiles:
     """Return the tiles of some distributions, in float32 or float64."""
-    if view.is_dense and view.vocab_size <= FEW_OUTCOMES:
-        return FewOutcomes(view.logprobs, dtype)
+    if _has_few_outcomes(view):
+        return FewOutcomes(view.logprobs, dtype, _centre(view.logprobs))
     return ManyOutcomes(pair_factors(view, dtype, products_only=True), dtype)
 
 
@@ -61,10 +71,40 @@ def dtype_for(view: Predictive, tau: float | None) -> np.dtype[Any]:
     """Return the precision that products may have; tau is None where a rule will choose it."""
     if len(view) <= EXACT_ITEMS:
         return np.dtype(np.float64)
-    # The rule puts the median of tau/2 J at 1, so entropies of any size give a fitting tau.
-    entropy = np.log(view.vocab_size)
-    bound = 8 * float(np.finfo(np.float32).eps) * (1 + entropy * (0.0 if tau is None else tau / 2))
+    size, terms = _size(view)
+    added_up = 1 + (0.0 if tau is None else tau / 2 * size)
+    bound = np.sqrt(terms) * float(np.finfo(np.float32).eps) * added_up
     return np.dtype(np.float32 if bound <= _ALLOWED else np.float64)
+
+
+def _has_few_outcomes(view: Predictive) -> bool:
+    return view.is_dense and view.vocab_size <= FEW_OUTCOMES
+
+
+def _size(view: Predictive) -> tuple[float, int]:
+    """Return how large the numbers are of which J is the sum, in nats, and how many count."""
+    if not _has_few_outcomes(view):
+        return float(np.log(view.vocab_size)), 64
+    p, finite = _plain(_some(view.logprobs))
+    size = np.abs(((p - p.mean(axis=0)) * (finite - finite.mean(axis=0))).sum(axis=1))
+    return float(size.max()), 2 * view.vocab_size + 2
+
+
+def _centre(logprobs: Floats) -> tuple[Floats, Floats]:
+    """Return the mean distribution and the mean of the logarithms."""
+    p, finite = _plain(_some(logprobs))
+    return p.mean(axis=0), finite.mean(axis=0)
+
+
+def _some(logprobs: Floats) -> Floats:
+    """Return every so manieth row: enough for a mean."""
+    return logprobs[:: -(-len(logprobs) // _MEAN_ROWS)]
+
+
+def _plain(logprobs: Floats) -> tuple[Floats, Floats]:
+    """Return probabilities and logarithms, 0 for the logarithm of 0."""
+    logs = np.asarray(logprobs, dtype=np.float64)
+    return np.exp(logs), np.where(np.isneginf(logs), 0.0, logs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +113,7 @@ class FewOutcomes:
 
     logprobs: Floats
     dtype: np.dtype[Any]
+    centre: tuple[Floats, Floats]
     _kept: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     #: Factors of up to this many rows are kept, of more they are made again when needed.
@@ -93,7 +134,7 @@ class FewOutcomes:
 
     def subset(self, rows: NDArray[np.int64]) -> FewOutcomes:
         """Return the tiles of some of the items."""
-        return FewOutcomes(self.logprobs[rows], self.dtype)
+        return FewOutcomes(self.logprobs[rows], self.dtype, self.centre)
 
     def left(self, rows: Rows) -> Floats:
         """Return the left factors of rows."""
@@ -112,14 +153,13 @@ class FewOutcomes:
         return left[rows], right[rows]
 
     def _made(self, rows: Rows) -> tuple[Floats, Floats]:
-        logs = np.asarray(self.logprobs[rows], dtype=np.float64)
-        p = np.exp(logs)
-        never = np.isneginf(logs)
-        finite = np.where(never, 0.0, logs) if never.any() else logs
+        logs = self.logprobs[rows]
+        p, finite = (x - mean for x, mean in zip(_plain(logs), self.centre, strict=True))
         own = (p * finite).sum(axis=1, keepdims=True)
         one = np.ones_like(own)
         left, right = [own, one, -p, -finite], [one, own, finite, p]
         if self._has_zeros:
+            never = np.isneginf(logs)
             left += [never * IMPOSSIBLE, ~never * IMPOSSIBLE]
             right += [~never, never]
         return np.hstack(left).astype(self.dtype), np.hstack(right).astype(self.dtype)
