@@ -97,7 +97,7 @@ def _centre(logprobs: Floats) -> tuple[Floats, Floats]:
 
 
 def _some(logprobs: Floats) -> Floats:
-    """Return every so manieth row: enough for a mean."""
+    """Return rows at even steps: enough for a mean."""
     return logprobs[:: -(-len(logprobs) // _MEAN_ROWS)]
 
 
