@@ -15,6 +15,7 @@ from benchharmony import (
     partition,
     predictive_similarity,
 )
+from benchharmony.choice import Choice
 from benchharmony.engines import canonical as canonical_module
 from benchharmony.engines import eigen
 from benchharmony.engines.agreement import rand_index
@@ -28,6 +29,7 @@ from benchharmony.engines.landmarks import landmarks
 from benchharmony.engines.median import tau_of_matrix, tau_of_sample
 from benchharmony.engines.tiles import dtype_for, tiles_of
 from benchharmony.engines.workers import Workers
+from benchharmony.induced import induce
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -94,6 +96,45 @@ def test_items_that_hardly_differ_are_compared_by_what_differs(engine, far, prec
     np.fill_diagonal(exact, 0)
     np.testing.assert_allclose(s, exact, atol=5e-3 if engine == "low-rank" else 2e-4)
     assert np.median(exact[np.triu_indices(1500, 1)]) == pytest.approx(np.exp(-1), abs=0.01)
+
+
+@pytest.mark.parametrize("n", [1024, 1025, 8193])
+def test_items_that_hardly_differ_are_told_apart_at_every_size(n):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 8193)
+    z = rng.normal(size=4) + 1e-3 * (2 * rng.normal(size=(3, 4))[truth])
+    z += 1e-4 * rng.normal(size=z.shape)
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    made = induce(Predictive.dense(p[:n]), 1.0, Choice(k_range=(2, 4)))
+    assert adjusted_rand_score(truth[:n], made.labels_by_k[3]) > 0.95
+    assert made.silhouette_by_k[3] > 0.8
+
+
+@pytest.mark.parametrize("engine", ["dense", "matrix-free"])
+@pytest.mark.parametrize("tau", ["median", 1e6])
+@pytest.mark.parametrize("n", [60, 1100])
+def test_silhouettes_stay_in_their_range_where_divergences_are_rounding(engine, tau, n):
+    view = random_view(n, outcomes=4, spread=60.0)
+    made = induce(view, tau, Choice(k_range=(2, 8)), engine)
+    assert all(-1 <= s <= 1 + 1e-9 for s in made.silhouette_by_k.values())
+    assert (made.centrality <= 1 + 1e-9).all()
+    assert made.tau <= 2e13
+
+
+@pytest.mark.parametrize("tau", [0.0, -1.0, np.nan, np.inf, 1e-13, 1e20])
+def test_a_tau_that_no_arithmetic_bears_is_refused(tau):
+    with pytest.raises(BenchharmonyError, match="tau must lie between 1e-12 and 1e12"):
+        induce(random_view(100), tau, Choice())
+
+
+@pytest.mark.parametrize("engine", ["auto", "dense", "matrix-free"])
+@pytest.mark.parametrize("tau", [1e-12, 1e12])
+def test_any_other_tau_is_computed_without_a_warning(engine, tau):
+    p = np.exp(random_view(1100).logprobs)
+    p[::3, 0] = 0
+    view = Predictive.dense(p / p.sum(axis=1, keepdims=True))
+    made = induce(view, tau, Choice(k_range=(2, 4)), engine)
+    assert all(-1 <= s <= 1 + 1e-9 for s in made.silhouette_by_k.values())
 
 
 @pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])

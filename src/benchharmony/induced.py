@@ -142,8 +142,9 @@ def _warnings(sweep: Sweep, found: Chosen, choice: Choice, counts: NDArray[np.in
     if distinct < n:
         notes.append(f"{n - distinct} of {n} items repeat the distribution of another item")
     if sweep.components > 1:
+        least = "at least " if sweep.components == len(sweep.eigenvalues) else ""
         notes.append(
-            f"the similarity graph falls apart into {sweep.components} unconnected parts; "
+            f"the similarity graph falls apart into {least}{sweep.components} unconnected parts; "
             "a smaller --tau joins them"
         )
     if found.note:

@@ -21,6 +21,8 @@ from benchharmony.predictive import Predictive
 
 FloatArray = NDArray[np.float64]
 
+#: A divergence, in nats, that is no more than the rounding of products.
+ROUNDING = 1e-13
 #: Up to this many outcomes the direct sum is as fast as a product, and exact near zero.
 _FEW_OUTCOMES = 64
 _TILE = 512
@@ -95,8 +97,8 @@ class MedianTau:
 def median_tau(j: FloatArray) -> MedianTau:
     """Return ``tau = 2 / median(J)`` over pairs i < j, so that the median similarity is exp(-1).
 
-    Where the median is 0 (most pairs are duplicates) or infinite, the median of the positive
-    finite divergences stands in, with a note; 1.0 where there is none.
+    Where the median is 0 to rounding (most pairs are duplicates) or infinite, the median of the
+    positive finite divergences stands in, with a note; 1.0 where there is none.
     """
     pairs = j[np.triu_indices(len(j), 1)]
     if len(pairs) == 0:
@@ -106,10 +108,10 @@ def median_tau(j: FloatArray) -> MedianTau:
 
 def tau_from(middle: float, pairs: FloatArray) -> MedianTau:
     """Return the rule's tau for a median of J; ``pairs`` stand in where it is 0 or infinite."""
-    if 0 < middle < np.inf:
+    if ROUNDING < middle < np.inf:
         return MedianTau(2.0 / middle, None)
-    usable = pairs[(pairs > 0) & np.isfinite(pairs)]
-    why = "zero (most pairs are duplicates)" if middle == 0 else "infinite"
+    usable = pairs[(pairs > ROUNDING) & np.isfinite(pairs)]
+    why = "zero (most pairs are duplicates)" if middle <= ROUNDING else "infinite"
     if len(usable) == 0:
         return MedianTau(1.0, f"tau: the median divergence is {why}; 1.0 was used")
     return MedianTau(

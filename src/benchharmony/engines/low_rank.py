@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 #: Eigenvalues of the core under this share of the largest are left out.
 CUT = 1e-5
-#: Largest rank, and largest error of S over pairs relative to the size of S, that are accepted.
+#: Largest rank, and largest error of S over pairs relative to the spread of S, that are accepted.
 MOST_RANK, TOLERATED = 256, 0.01
 #: Items on whose pairs the error is estimated.
 _PROBES = 768
@@ -145,7 +145,7 @@ def low_rank(
     error, relative = _error(tiles, tau, factors, signs)
     if not relative <= TOLERATED:
         raise NotLowRankError(
-            f"the error of S over pairs would be {relative:.1%} of its size, more than "
+            f"the error of S over pairs would be {relative:.1%} of its spread, more than "
             f"{TOLERATED:.0%}, with {rank} factors of {len(places)} landmark items"
         )
     return LowRank(factors, signs, own, workers, error)
@@ -191,15 +191,15 @@ def factored(core: Floats, cut: float, most_rank: int) -> tuple[Floats, Floats]:
 
 
 def _error(tiles: Tiles, tau: float, factors: Floats, signs: Floats) -> tuple[float, float]:
-    """Return the root mean square error of S over pairs, also relative to that of S."""
+    """Return the root mean square error of S over pairs, also relative to the SD of S."""
     n = len(tiles)
     probes = (np.arange(min(n, _PROBES)) * n // min(n, _PROBES) + 1) % n
     exact = tiles.similarity(probes, probes, tau).astype(np.float64)
     found = (factors[probes] * signs) @ factors[probes].T
     off = np.not_equal.outer(probes, probes)
-    size = float(np.sqrt(np.mean(np.square(exact[off]))))
+    spread = float(exact[off].std())
     error = float(np.sqrt(np.mean(np.square(found[off] - exact[off]))))
-    return error, error / max(size, 1e-300)
+    return error, error / max(spread, 1e-300)
 
 
 def _ritz(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchharmony.engines.kernel import Floats
 from benchharmony.engines.tiles import IMPOSSIBLE, FewOutcomes, Tiles
 from benchharmony.engines.workers import Workers, blocks
-from benchharmony.similarity import MedianTau, tau_from
+from benchharmony.similarity import ROUNDING, MedianTau, tau_from
 
 Counts = NDArray[np.int64]
 
@@ -88,12 +88,12 @@ def _from_sorted(values: Floats, weights: Floats, tally: _Tally) -> MedianTau:
     scale = ladder[-1] / tally.distinct
     target = ((tally.distinct + tally.duplicates) / 2 - tally.duplicates) * scale
     middle = 0.0 if target <= 0 else _at(values, ladder, target)
-    usable = (values > 0) & (values < IMPOSSIBLE / 2)
-    if 0 < middle < IMPOSSIBLE / 2 or not usable.any():
+    usable = (values > ROUNDING) & (values < IMPOSSIBLE / 2)
+    if ROUNDING < middle < IMPOSSIBLE / 2 or not usable.any():
         return tau_from(middle if middle < IMPOSSIBLE / 2 else np.inf, np.empty(0))
     ladder = np.cumsum(weights[usable])
     other = _at(values[usable], ladder, ladder[-1] / 2)
-    return tau_from(middle if middle == 0 else np.inf, np.array([other]))
+    return tau_from(middle if middle <= ROUNDING else np.inf, np.array([other]))
 
 
 def _at(values: Floats, ladder: Floats, target: float) -> float:
@@ -113,7 +113,7 @@ def _within(j: Floats, counts: Counts, tally: _Tally, workers: Workers) -> float
         float(sample[int(np.clip(q, 0, 1) * (len(sample) - 1))])
         for q in (place - 0.02, place + 0.02)
     )
-    if not 0 < low <= high < IMPOSSIBLE / 2:
+    if not ROUNDING < low <= high < IMPOSSIBLE / 2:
         return None
     single = bool((counts == 1).all())
     weights = counts.astype(np.float64)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from benchharmony.engines.kernel import Floats
 from benchharmony.factors import Factors, pair_factors
 from benchharmony.predictive import Predictive
+from benchharmony.similarity import jeffreys
 
 Rows = slice | NDArray[np.int64]
 
@@ -33,6 +34,10 @@ EXACT_ITEMS = 1024
 _MEAN_ROWS = 1 << 16
 #: The error of an entry of S that float32 may make.
 _ALLOWED = 1e-4
+#: Median of tau/2 J from which on float32 is enough, and rows whose pairs say so.
+_FROM_ONE, _PAIRED = 0.05, 128
+#: tau beyond which IMPOSSIBLE is too large for float32.
+_LARGE = 5e8
 #: J of two items of which one holds an outcome to be impossible and the other does not.
 IMPOSSIBLE = 1e30
 
@@ -71,10 +76,19 @@ def dtype_for(view: Predictive, tau: float | None) -> np.dtype[Any]:
     """Return the precision that products may have; tau is None where a rule will choose it."""
     if len(view) <= EXACT_ITEMS:
         return np.dtype(np.float64)
+    if tau is None:
+        return np.dtype(np.float32)
     size, terms = _size(view)
-    added_up = 1 + (0.0 if tau is None else tau / 2 * size)
-    bound = np.sqrt(terms) * float(np.finfo(np.float32).eps) * added_up
-    return np.dtype(np.float32 if bound <= _ALLOWED else np.float64)
+    bound = np.sqrt(terms) * float(np.finfo(np.float32).eps) * (1 + tau / 2 * size)
+    # Where S is close to 1 all that tells items apart is its distance from 1.
+    enough = bound <= _ALLOWED and tau <= _LARGE and tau / 2 * _typical(view) >= _FROM_ONE
+    return np.dtype(np.float32 if enough else np.float64)
+
+
+def _typical(view: Predictive) -> float:
+    """Return the median J of some pairs."""
+    rows = np.arange(min(len(view), _PAIRED)) * len(view) // min(len(view), _PAIRED)
+    return float(np.median(jeffreys(view.take(rows))[np.triu_indices(len(rows), 1)]))
 
 
 def _has_few_outcomes(view: Predictive) -> bool:
@@ -130,6 +144,7 @@ class FewOutcomes:
     def similarity(self, a: Rows, b: Rows, tau: float) -> Floats:
         """Return S between rows."""
         out: Floats = (self.left(a) * self.dtype.type(-0.5 * tau)) @ self.right(b).T
+        np.minimum(out, 0, out=out)
         return np.exp(out, out=out)
 
     def subset(self, rows: NDArray[np.int64]) -> FewOutcomes:
@@ -199,6 +214,7 @@ class ManyOutcomes:
         """Return S between rows."""
         out = self.divergence(a, b)
         out *= self.dtype.type(-0.5 * tau)
+        np.minimum(out, 0, out=out)
         return np.exp(out, out=out)
 
     def subset(self, rows: NDArray[np.int64]) -> ManyOutcomes:
