@@ -93,7 +93,7 @@ def reach(
         if engine == "low-rank":
             raise BenchharmonyError(
                 f"the low-rank engine cannot be used here: {error}; "
-                "use --engine auto, dense or matrix-free, or a smaller --tau"
+                "use --engine auto, dense or matrix-free, or another --tau"
             ) from None
         notes = (*notes, f"the low-rank engine was not used: {error}")
     return _exact(tiles, view, counts, fixed, rule.value, workers, notes)
@@ -130,8 +130,8 @@ def _exact(
         return replace(found, notes=(*found.notes, *notes))
     if n > MATRIX_FREE_ITEMS:
         raise BenchharmonyError(
-            f"{n:,} distinct items are too many for an exact similarity, and {notes[-1]}; use a "
-            "smaller --tau, a sample of the items, or --engine matrix-free and much time"
+            f"{n:,} distinct items are too many for an exact similarity, and {notes[-1]}; use "
+            "another --tau, a sample of the items, or --engine matrix-free and much time"
         )
     return _matrix_free(tiles, view, tau, workers, notes)
 
