@@ -1,4 +1,4 @@
-"""Rows of a samples log, decoded without what nobody reads: three times as fast as ``json.loads``.
+"""Rows of a samples log, decoded without what nobody reads: faster than ``json.loads``.
 
 Most of a row is its prompt, repeated for every option, and hashes. A type made from the first row
 of a file tells the decoder which parts to pass over; those that may be needed after all stay bytes
