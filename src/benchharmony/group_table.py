@@ -177,7 +177,7 @@ def _table(file: SourceFile) -> Table:
 
 
 def _of_records(
-    file: SourceFile, rows: list[tuple[int, dict[str, object]]], problems: list[Problem]
+    file: SourceFile, rows: Sequence[tuple[int, Mapping[str, object]]], problems: list[Problem]
 ) -> Table:
     if not rows:
         raise InputError(str(file), str(problems[0].reason) if problems else "no row in this file")

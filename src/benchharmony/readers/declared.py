@@ -30,7 +30,8 @@ _CONTENT = frozenset(
     finaldecision distractor answerkey pred prediction predicted extractedanswer output
     """.split()  # noqa: SIM905 (one word a line would fill a screen)
 )
-_NESTED = ("metadata", "meta")
+#: Objects whose scalars count as columns.
+NESTED = ("metadata", "meta")
 
 
 def label_columns(doc: Mapping[str, Any]) -> dict[str, str | int | bool | None]:
@@ -49,7 +50,7 @@ def label_columns(doc: Mapping[str, Any]) -> dict[str, str | int | bool | None]:
     """
     kept: dict[str, str | int | bool | None] = {}
     for name, value in doc.items():
-        if isinstance(value, dict) and name in _NESTED:
+        if isinstance(value, dict) and name in NESTED:
             for inner, inner_value in value.items():
                 if _is_short(inner_value):
                     kept[f"{name}.{inner}"] = inner_value

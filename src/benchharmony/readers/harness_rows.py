@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from benchharmony.readers.declared import label_columns
+from benchharmony.readers.harness_docs import choice_labels, choice_texts, gold_fields, question_of
 from benchharmony.readers.source import decode, to_float
 from benchharmony.readers.typed_rows import Request, whole
 
@@ -20,30 +21,6 @@ STRUCTURE = frozenset(
     target_hash idx index task task_name raw_model_response bypass
     """.split()  # noqa: SIM905 (one word a line would fill a screen)
 )
-#: Where a row says which option is right, most trusted first.
-GOLD_FIELDS = """
-    target gold label answer answerKey answer_key answer_index answer_idx answer_ix gold_index
-    correct_option_index correct correct_option correct_answer final_decision cop Answer labels
-    """.split()  # noqa: SIM905 (one word a line would fill a screen)
-
-_CHOICE_LISTS = ("choices", "options", "endings", "candidates", "answer_choices")
-_CHOICE_COLUMNS = (
-    ("option1", "option2", "option3", "option4", "option5"),
-    ("choice1", "choice2", "choice3", "choice4"),
-    ("sol1", "sol2"),
-    ("answerA", "answerB", "answerC", "answerD"),
-    ("ans0", "ans1", "ans2"),
-    ("opa", "opb", "opc", "opd"),
-    ("option_a", "option_b", "option_c", "option_d", "option_e"),
-    ("A", "B", "C", "D", "E"),
-)
-_QUESTIONS = """
-    question Question query problem Problem stem goal premise prompt sentence Sentence utterance
-    text Text input instruction passage SRC src source_text sentence1 ctx
-    """.split()  # noqa: SIM905 (one word a line would fill a screen)
-#: A question's second half, where the benchmark splits it in two.
-_SECOND_HALVES = {"premise": "hypothesis", "sentence1": "sentence2"}
-_LABEL_ONLY = re.compile(r"\(?[A-Za-z0-9]{1,2}\)?[.):]?")
 _ANSWER_CUE = re.compile(r"\b(answer|a|réponse|antwort|respuesta|risposta)\s*:$", re.I)
 #: A cue is looked for in the last characters only: texts of logs may be long and hostile.
 _CUE_LENGTH = 24
@@ -95,7 +72,7 @@ class HarnessItem:
 def item_of_row(row: Mapping[str, Any], line: int | None) -> HarnessItem:
     """Read a row of a samples log (2023-06 to now, and the minimal rows of forks)."""
     raw_doc = row.get("doc")
-    doc: dict[str, Any] = raw_doc if isinstance(raw_doc, dict) else {}
+    doc: Mapping[str, Any] = raw_doc if isinstance(raw_doc, Mapping) else {}
     pairs = argument_pairs(row.get("arguments"))
     options = option_logprobs(row)
     if options is not None and "acc_mutual_info" in row and len(options) % 2 == 0:
@@ -112,8 +89,8 @@ def item_of_row(row: Mapping[str, Any], line: int | None) -> HarnessItem:
         options=options,
         continuations=spoken,
         choices=choice_texts(doc, spoken, None if options is None else len(options)),
-        choice_labels=_choice_labels(doc),
-        gold_fields=_gold_fields(row, doc),
+        choice_labels=choice_labels(doc),
+        gold_fields=({"target": row["target"]} if "target" in row else {}) | gold_fields(doc),
         columns=label_columns(doc),
         text=question_of(doc) or last_question(pairs[0][0] if pairs else None),
     )
@@ -126,7 +103,7 @@ def option_logprobs(row: Mapping[str, Any]) -> list[float] | None:
     and bare numbers. One response alone is a perplexity or a generation, not a choice.
     """
     for name in ("filtered_resps", "resps"):
-        responses = whole(row.get(name))
+        responses = row.get(name)
         if not isinstance(responses, list) or len(responses) < 2:
             continue
         values = [_log_likelihood(r) for r in responses]
@@ -201,91 +178,6 @@ def row_metrics(
         elif not isinstance(value, dict):
             metrics[name] = to_float(value)
     return metrics, tuple(parts)
-
-
-def choice_texts(
-    doc: Mapping[str, Any], continuations: Sequence[str], n_options: int | None
-) -> tuple[str, ...] | None:
-    """Return the texts of the options.
-
-    The benchmark's own texts when there are as many as options; what was scored when that says
-    more than a letter and the benchmark's texts are missing or in another order.
-    """
-    stored = _stored_choices(doc, n_options)
-    whole = n_options is not None and len(continuations) == n_options
-    if not whole:
-        return stored
-    spoken = tuple(c.strip() for c in continuations)
-    if stored is None:
-        return spoken if len(set(spoken)) > 1 else None
-    same = [s.strip().casefold() for s in stored] == [s.casefold() for s in spoken]
-    labels_only = all(_LABEL_ONLY.fullmatch(s) for s in spoken)
-    shuffled = sorted(s.strip().casefold() for s in stored) == sorted(s.casefold() for s in spoken)
-    return spoken if shuffled and not same and not labels_only else stored
-
-
-def _stored_choices(doc: Mapping[str, Any], n_options: int | None) -> tuple[str, ...] | None:
-    found: list[Sequence[Any]] = []
-    for name in _CHOICE_LISTS:
-        value = doc.get(name)
-        if isinstance(value, dict):
-            value = value.get("text") or value.get("texts") or list(value.values())
-        if isinstance(value, list):
-            found.append(value)
-    first_key = doc.get("mc1_targets")
-    if n_options and isinstance(first_key, dict) and isinstance(first_key.get("choices"), list):
-        found.append(first_key["choices"])  # of TruthfulQA; its generation task has no options
-    found += [[doc[c] for c in names if c in doc] for names in _CHOICE_COLUMNS]
-    for texts in found:
-        fits = len(texts) >= 2 if n_options is None else len(texts) == n_options
-        if fits and all(isinstance(t, (str, int, float)) for t in texts):
-            return tuple(str(t) for t in texts)
-    return None
-
-
-def _choice_labels(doc: Mapping[str, Any]) -> tuple[str, ...]:
-    for name in _CHOICE_LISTS:
-        value = doc.get(name)
-        if isinstance(value, dict):
-            labels = value.get("label") or value.get("labels")
-            if isinstance(labels, list):
-                return tuple(str(label) for label in labels)
-            if not isinstance(value.get("text"), list):
-                return tuple(str(key) for key in value)
-    return ()
-
-
-def _gold_fields(row: Mapping[str, Any], doc: Mapping[str, Any]) -> dict[str, Any]:
-    fields = {"target": row["target"]} if "target" in row else {}
-    for name in (n for n in GOLD_FIELDS if n in doc):
-        value = doc[name]
-        if isinstance(value, (str, int, float)) or _is_one_hot(value):
-            fields[f"doc.{name}"] = value
-    first_key = doc.get("mc1_targets")
-    if isinstance(first_key, dict) and _is_one_hot(first_key.get("labels")):
-        fields["doc.mc1_targets.labels"] = first_key["labels"]
-    return fields
-
-
-def _is_one_hot(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) >= 2
-        and all(isinstance(v, (int, float)) and v in (0, 1) for v in value)
-        and sum(value) == 1
-    )
-
-
-def question_of(doc: Mapping[str, Any]) -> str:
-    """Return the question that a benchmark's record holds; empty where it has none."""
-    for name in _QUESTIONS:
-        value = doc.get(name)
-        if isinstance(value, dict):
-            value = value.get("stem") or value.get("text")
-        if isinstance(value, str) and value.strip():
-            second = doc.get(_SECOND_HALVES.get(name, ""))
-            return f"{value.strip()} {second.strip()}" if isinstance(second, str) else value.strip()
-    return ""
 
 
 def last_question(context: Any) -> str:

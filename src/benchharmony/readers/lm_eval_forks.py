@@ -21,15 +21,9 @@ from benchharmony.errors import InputError, Problem
 from benchharmony.evaluation import Evaluation
 from benchharmony.readers import promptsource
 from benchharmony.readers.declared import label_columns
+from benchharmony.readers.harness_docs import GOLD_FIELDS, choice_texts, question_of
 from benchharmony.readers.harness_evaluation import Log, build_evaluation
-from benchharmony.readers.harness_rows import (
-    GOLD_FIELDS,
-    HarnessItem,
-    choice_texts,
-    last_question,
-    question_of,
-    row_metrics,
-)
+from benchharmony.readers.harness_rows import HarnessItem, last_question, row_metrics
 from benchharmony.readers.harness_runs import run_of_results, run_of_samples
 from benchharmony.readers.harness_scores import SCORE_ORDER
 from benchharmony.readers.json_outline import outline

@@ -6,7 +6,7 @@ import codecs
 import io
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -182,7 +182,7 @@ class SourceFile:
 
     def records(
         self, problems: list[Problem], decoder: Callable[[bytes], Any] | None = None
-    ) -> Iterator[tuple[int, dict[str, Any]]]:
+    ) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Yield (line number, object) of a JSON Lines file; lines that fail become problems.
 
         ``decoder`` takes the place of :func:`decode`, of which it must be a quicker form.
@@ -195,7 +195,7 @@ class SourceFile:
                 cut = "" if line.endswith(b"\n") else "; the file ends in the middle of this line"
                 problems.append(Problem(str(self), f"not valid JSON ({error}){cut}", number))
                 continue
-            if isinstance(value, dict):
+            if isinstance(value, Mapping):
                 yield number, value
             else:
                 kind = type(value).__name__

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -211,7 +211,7 @@ def _read_json_list(file: SourceFile) -> Table:
 
 
 def _table_of_records(
-    file: SourceFile, records: list[tuple[int, dict[str, Any]]], problems: list[Problem]
+    file: SourceFile, records: Sequence[tuple[int, Mapping[str, Any]]], problems: list[Problem]
 ) -> Table:
     if not records:
         raise InputError(
@@ -273,7 +273,7 @@ def evaluations_of_table(
 
 def evaluations_of_records(
     file: SourceFile,
-    records: list[tuple[int, dict[str, Any]]],
+    records: Sequence[tuple[int, Mapping[str, Any]]],
     problems: list[Problem],
     options: ReadOptions,
     *,
@@ -293,7 +293,7 @@ def evaluations_of_records(
     )
 
 
-def _cells(record: dict[str, Any], outer: tuple[str, ...] = ()) -> Iterator[_Cell]:
+def _cells(record: Mapping[str, Any], outer: tuple[str, ...] = ()) -> Iterator[_Cell]:
     """Yield the cells of a record; objects are opened, and what lies deeper is left out."""
     for name, value in record.items():
         if isinstance(value, dict):
