@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from benchharmony.engines.accelerated import LIBRARIES, accelerated
 from benchharmony.engines.dense import Dense, filled, to_similarity
 from benchharmony.engines.kernel import Floats, Kernel
-from benchharmony.engines.low_rank import MOST_RANK, NotLowRankError, low_rank
+from benchharmony.engines.low_rank import MOST_RANK, PRECISE_ITEMS, NotLowRankError, low_rank
 from benchharmony.engines.matrix_free import MatrixFree
 from benchharmony.engines.median import tau_of_matrix, tau_of_sample
 from benchharmony.engines.memory import available
@@ -87,7 +88,11 @@ def reach(
         return Reached(accelerated(tiles, rule.value, engine, workers), rule.value, notes)
     try:
         most = min(MOST_RANK, max(32, int(_SHARE * available() / (len(view) * 4))))
-        kernel = low_rank(tiles, rule.value, seed=seed, workers=workers, most_rank=most)
+        precise = partial(tiles_of, view, np.dtype(np.float64))
+        kernel = low_rank(
+            tiles, rule.value, seed=seed, workers=workers, most_rank=most,
+            precise=precise if len(view) <= PRECISE_ITEMS else None,
+        )  # fmt: skip
         return Reached(kernel, rule.value, notes)
     except NotLowRankError as error:
         if engine == "low-rank":

@@ -47,10 +47,11 @@ def _near(
     to_all = similar(places)
     to_all[np.arange(_LANDMARKS), places] = 1
     try:
-        project, signs = factored(to_all[:, places], _CUT, _RANK)
+        found = factored(to_all[:, places], _CUT, _RANK)
     except NotLowRankError:
         return None
-    factors = to_all.T @ project.astype(kernel.dtype)
+    project, signs = (x.astype(kernel.dtype) for x in found)
+    factors = to_all.T @ project
     own = np.square(factors) @ signs
     rough = LowRank(factors, signs, own, kernel.workers, error=None)
     return rough.eigenpairs(scale, shift, m, seed)[1]

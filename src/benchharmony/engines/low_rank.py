@@ -23,7 +23,12 @@ FloatArray = NDArray[np.float64]
 T = TypeVar("T")
 
 #: Eigenvalues of the core under this share of the largest are left out.
-CUT = 1e-5
+CUT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+#: Directions of the factors under this share of the largest are rounding.
+_SPAN = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
+#: Up to this many items float64 factors of every direction cost less than a second and 150 MB.
+#: Eigenvectors are then exact to more digits than those of S in float32.
+PRECISE_ITEMS = 1 << 15
 #: Largest rank, and largest error of S over pairs relative to the spread of S, that are accepted.
 MOST_RANK, TOLERATED = 256, 0.01
 #: Items on whose pairs the error is estimated.
@@ -41,11 +46,11 @@ class LowRank:
 
     Attributes
     ----------
-    factors : ndarray of float32, shape (n, r)
-        F.
-    signs : ndarray of float32, shape (r,)
+    factors : ndarray, shape (n, r)
+        F, float64 or float32.
+    signs : ndarray, shape (r,)
         Of the core's eigenvalues.
-    own : ndarray of float32, shape (n,)
+    own : ndarray, shape (n,)
         The approximated diagonal, which products leave out.
     """
 
@@ -97,7 +102,8 @@ class LowRank:
 
         gram = self._sum(lambda rows: _gram(scaled(rows), np.ones((1, 1), dtype=self.dtype)))
         diagonal = self._sum(lambda rows: _gram(scaled(rows), rest[rows]))
-        values, turn = _ritz(gram, self.signs.astype(np.float64), diagonal, m)
+        signs = self.signs.astype(np.float64)
+        values, turn = _ritz(gram, signs, diagonal, m, _SPAN[self.dtype])
         plain = turn.astype(self.dtype)
         through = (self.signs[:, None] * (gram @ turn)).astype(self.dtype)
         out = np.empty((len(self), len(values)), dtype=self.dtype)
@@ -120,24 +126,48 @@ class LowRank:
 
 
 def low_rank(
-    tiles: Tiles, tau: float, *, seed: int, workers: Workers, most_rank: int = MOST_RANK
+    tiles: Tiles,
+    tau: float,
+    *,
+    seed: int,
+    workers: Workers,
+    most_rank: int = MOST_RANK,
+    precise: Callable[[], Tiles] | None = None,
 ) -> LowRank:
     """Return the similarity through landmarks.
+
+    Parameters
+    ----------
+    tiles : Tiles
+    tau : float
+    seed : int
+        Of the landmarks.
+    workers : Workers
+    most_rank : int
+        Of the factors.
+    precise : callable, optional
+        Returns the tiles in float64; the factors are then float64 and of every direction that the
+        landmarks have.
 
     Raises
     ------
     NotLowRankError
         When the rank or the estimated error is too large.
     """
-    _projection(tiles, evenly(len(tiles)), tau, most_rank)  # refuses before the work is done
+    dtype = np.dtype(np.float32 if precise is None else np.float64)
+    even = evenly(len(tiles))
+    factored(tiles.similarity(even, even, tau), CUT[dtype], most_rank)  # refuses before the work
     places = landmarks(tiles, tau, seed, workers)
-    project, signs = _projection(tiles, places, tau, most_rank)
+    if precise is not None:
+        tiles, most_rank = precise(), len(places)
+    found = factored(tiles.similarity(places, places, tau), CUT[dtype], most_rank)
+    project, signs = (x.astype(dtype) for x in found)
     n, rank = len(tiles), len(signs)
-    factors = np.empty((n, rank), dtype=np.float32)
-    own = np.empty(n, dtype=np.float32)
+    factors = np.empty((n, rank), dtype=dtype)
+    own = np.empty(n, dtype=dtype)
 
     def build(rows: slice) -> None:
-        part = tiles.similarity(rows, places, tau).astype(np.float32, copy=False) @ project
+        part = tiles.similarity(rows, places, tau).astype(dtype, copy=False) @ project
         factors[rows] = part
         own[rows] = np.square(part) @ signs
 
@@ -151,14 +181,7 @@ def low_rank(
     return LowRank(factors, signs, own, workers, error)
 
 
-def _projection(
-    tiles: Tiles, places: NDArray[np.int64], tau: float, most_rank: int
-) -> tuple[Floats, Floats]:
-    """Return what turns similarities to landmarks into factors, and the signs of the factors."""
-    return factored(tiles.similarity(places, places, tau), CUT, most_rank)
-
-
-def factored(core: Floats, cut: float, most_rank: int) -> tuple[Floats, Floats]:
+def factored(core: Floats, cut: float, most_rank: int) -> tuple[FloatArray, FloatArray]:
     """Return what turns similarities to landmarks into factors, and the signs of the factors.
 
     Parameters
@@ -187,7 +210,7 @@ def factored(core: Floats, cut: float, most_rank: int) -> tuple[Floats, Floats]:
                 f"its {most_rank} largest directions miss {np.sqrt(left_out):.1%} of the size of S"
             )
     project = vectors[:, kept] / np.sqrt(size[kept])
-    return project.astype(np.float32), np.sign(values[kept]).astype(np.float32)
+    return project, np.sign(values[kept])
 
 
 def _error(tiles: Tiles, tau: float, factors: Floats, signs: Floats) -> tuple[float, float]:
@@ -203,11 +226,11 @@ def _error(tiles: Tiles, tau: float, factors: Floats, signs: Floats) -> tuple[fl
 
 
 def _ritz(
-    gram: FloatArray, signs: FloatArray, diagonal: FloatArray, m: int
+    gram: FloatArray, signs: FloatArray, diagonal: FloatArray, m: int, cut: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues, descending, of G sign G' + D within the span of G, and turns of G."""
     sizes, turn = np.linalg.eigh(gram)
-    kept = sizes > 1e-6 * sizes[-1]
+    kept = sizes > cut * sizes[-1]
     turn = turn[:, kept] / np.sqrt(sizes[kept])
     small = turn.T @ (gram * signs @ gram + diagonal) @ turn
     values, vectors = np.linalg.eigh((small + small.T) / 2)
