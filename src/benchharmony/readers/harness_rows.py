@@ -115,8 +115,9 @@ def option_logprobs(row: Mapping[str, Any]) -> list[float] | None:
 def _log_likelihood(response: Any) -> float | None:
     """Return the number of one response; None where it is text or nothing."""
     for _ in range(4):
-        if isinstance(response, list) and response and isinstance(response[0], list):
-            response = response[0]
+        if not (isinstance(response, list) and response and isinstance(response[0], list)):
+            break
+        response = response[0]
     if isinstance(response, list):
         if len(response) != 2 or str(response[1]).lower() not in ("true", "false"):
             return None
