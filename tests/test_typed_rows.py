@@ -4,6 +4,8 @@ import json
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchharmony.readers.lm_eval import log_of_rows
 from benchharmony.readers.source import SourceFile
@@ -81,6 +83,33 @@ def test_every_layout_gives_the_same_items(tmp_path, what, first):
     typed, general = both(written(tmp_path, lines))
     assert typed == general
     assert len(typed) > 3
+
+
+CHOICES = ("choices", "options", "A", "B", "C", "opa", "opb", "mc1_targets")
+NAMES = st.sampled_from([*CHOICES, "question", "metadata", "label", "answer", "target", "é"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 9) | st.floats(allow_nan=False) | st.text("aB 1é"),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["choices", "labels", "text", "id"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+PARTS = st.sampled_from(["doc", "target", "arguments", "resps", "filtered_resps", "acc", "metrics"])
+
+
+@given(
+    st.lists(st.tuples(st.dictionaries(NAMES, VALUES), PARTS, VALUES), min_size=2, max_size=4),
+)
+def test_any_record_gives_the_same_items(tmp_path_factory, made):
+    lines = [row(0)]
+    for i, (doc, part, value) in enumerate(made, start=1):
+        in_order = dict(sorted(doc.items()))  # columns follow the keys of the first row
+        lines += [row(i, doc=in_order), row(i, **{part: value})]
+    folder = tmp_path_factory.mktemp("rows")
+    for some in (lines, lines[1:], lines[::-1]):
+        typed, general = both(written(folder, some))
+        assert typed == general
 
 
 BROKEN = {
