@@ -331,6 +331,9 @@ _COMPANIONS: dict[str, Callable[[Path], Path]] = {
     "companion of cyclic option-order logits": lambda f: (
         write_lines(f / "naep-rivers-items.jsonl", naep.items()).path
     ),
+    "benchharmony report": lambda f: (
+        write_json(f / "report.json", {"schema": "benchharmony/report/1", "evaluations": []}).path
+    ),
     "HELM run, other files": _helm_others,
     "LightEval results": _lighteval_results,
     "inverse scaling items": _inverse_items,

@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from benchharmony.cli import main
+from benchharmony.readers import read_sources
 from benchharmony.storage import save
 from planted import planted
 
@@ -87,3 +89,24 @@ def test_files_and_bar_count_when_the_reader_of_the_output_has_gone(log, tmp_pat
     assert process.returncode == 1, said
     assert page.exists()
     assert tests.exists()
+
+
+def test_what_was_written_among_the_results_is_not_read_as_results(log, capsys):
+    folder = log.parent
+    for _ in range(2):  # what is there already is replaced
+        for name in ("json", "csv", "parquet"):
+            code, said = run(
+                capsys, "report", folder, "--format", name, "-o", folder / f"report.{name}",
+                "--per-item", folder / f"items.{'csv' if name == 'csv' else 'parquet'}",
+            )  # fmt: skip
+            assert (code, said) == (0, "")
+    assert main(["landscape", str(folder), *QUICK[:2], "--format", "csv"]) == 0
+    (folder / "landscape.csv").write_text(capsys.readouterr().out)
+    found = read_sources([folder])
+    assert [e.source.files for e in found.evaluations] == [(str(log),)]
+    assert {Path(p.path).name: "name the file" in p.reason for p in found.unused} == {
+        "items.csv": True, "items.parquet": True, "landscape.csv": False,
+        "report.csv": False, "report.json": False, "report.parquet": False,
+    }  # fmt: skip
+    assert len(read_sources([folder / "items.csv"]).evaluations) == 1
+    assert not read_sources([folder / "report.csv"]).evaluations

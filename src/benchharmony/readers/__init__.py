@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from benchharmony.readers.registry import (
     readers_named,
 )
 from benchharmony.readers.source import Reader, ReadOptions, SourceFile
+from benchharmony.readers.written import has_items
 
 __all__ = [
     "InputError",
@@ -98,11 +100,14 @@ def _read_found(
 ) -> ReadResult:
     evaluations: list[Evaluation] = []
     unused: list[Problem] = []
+    sources = list(sources)
+    named = {os.path.abspath(source) for source in sources}
     for path in finder.files(sources):
         if progress is not None:
             progress(finder.name_of(path))
         try:
-            evaluations.extend(_read_file(SourceFile(path), options))
+            is_named = os.path.abspath(finder.name_of(path)) in named
+            evaluations.extend(_read_file(SourceFile(path), options, is_named))
         except InputError as error:
             unused.append(error.problem)
         except BenchharmonyError as error:
@@ -141,11 +146,15 @@ def _unheeded(options: ReadOptions, evaluations: list[Evaluation]) -> list[str]:
     return [f"--column has no effect: it is for tables, and these are {', '.join(sorted(formats))}"]
 
 
-def _read_file(file: SourceFile, options: ReadOptions) -> list[Evaluation]:
+def _read_file(file: SourceFile, options: ReadOptions, is_named: bool) -> list[Evaluation]:
     if not file.head.strip():
         raise InputError(str(file), "the file is empty")
     if options.format is not None:
         return read_as(options.format, file, options)
+    if not is_named and has_items(file):
+        raise InputError(
+            str(file), "items that benchharmony wrote; name the file to read it"
+        )
     return read_recognised(file, options)
 
 

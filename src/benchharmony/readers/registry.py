@@ -19,6 +19,7 @@ _LISTED = "`benchharmony formats` lists them"
 #: reader whose ``sniff`` says yes reads the file.
 _MODULES = (
     "own",
+    "written",
     "pickles",
     "matrix_files",
     "npz",
