@@ -329,7 +329,7 @@ def test_our_own_report_is_not_read_as_results(saved, tmp_path, capsys):
     options = ["--bootstrap", "0", "--permutations", "0", "--format", "csv", "-o", path]
     assert main(["report", str(saved), *options]) == 0
     assert main(["check", path]) == 2
-    assert "not a format" in capsys.readouterr().err
+    assert "written by benchharmony" in capsys.readouterr().err
 
 
 def test_a_warning_says_why_items_are_left_out(tmp_path, capsys):

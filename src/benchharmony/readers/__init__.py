@@ -152,9 +152,7 @@ def _read_file(file: SourceFile, options: ReadOptions, is_named: bool) -> list[E
     if options.format is not None:
         return read_as(options.format, file, options)
     if not is_named and has_items(file):
-        raise InputError(
-            str(file), "items that benchharmony wrote; name the file to read it"
-        )
+        raise InputError(str(file), "items that benchharmony wrote; name the file to read it")
     return read_recognised(file, options)
 
 

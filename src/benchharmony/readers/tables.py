@@ -128,8 +128,7 @@ def _sniff_delimited(file: SourceFile) -> bool:
     is_mmlu = header[-1] == "correct" and all(name.isdigit() for name in header[:-1])
     losses = {"loss", "logodds_difference", "total_logprob"}
     is_inverse_scaling = header[0] == "index" and not losses.isdisjoint(header)
-    is_report_of_ours = {"harmony", "harmony_adjusted", "size_evenness"} <= set(header)
-    return not (is_mmlu or is_inverse_scaling or is_report_of_ours)
+    return not (is_mmlu or is_inverse_scaling)
 
 
 def _read_parquet(file: SourceFile) -> Table:

@@ -18,10 +18,10 @@ from benchharmony.readers.source import Reader, ReadOptions, SourceFile
 
 #: Columns of ``--per-item``.
 ITEMS = ("benchmark", "model", "item_id", "subdomain", "score", "item_key")
-#: First columns of a report and of a landscape as tables.
-_TABLES = (
-    ("benchmark", "model", "n_items", "score_name", "score", "score_low", "score_high", "harmony"),
-    ("benchmark", "n_items", "n_models", "partition", "k_mean"),
+#: Columns of a report and of a landscape that no other table has.
+_MARKS = (
+    {"harmony", "harmony_adjusted", "size_evenness"},
+    {"raw_mean", "adjusted_mean", "leave_one_model_out_low"},
 )
 _JSON = re.compile(rb'\s*\{\s*"schema"\s*:\s*"benchharmony/[a-z]+/\d')
 
@@ -32,10 +32,8 @@ def has_items(file: SourceFile) -> bool:
 
 
 def _sniff(file: SourceFile) -> bool:
-    if _JSON.match(file.head):
-        return True
-    columns = _columns(file)
-    return any(columns[: len(first)] == first for first in _TABLES)
+    columns = set(_columns(file))
+    return _JSON.match(file.head) is not None or any(marks <= columns for marks in _MARKS)
 
 
 def _columns(file: SourceFile) -> tuple[str, ...]:
