@@ -63,6 +63,14 @@ def test_a_model_apart_is_named_by_the_leave_one_out_band():
     assert band["mean"][1] - band["mean"][0] > 0.03
 
 
+def test_bands_of_raw_h_keep_the_noise_that_its_variance_has():
+    found = one(planted_grid([0.6, 0.7, 0.8, 0.9], items=60, seed=3))
+    raw = found["harmony"]["raw"]["variance"]
+    assert raw > 0
+    low, high = found["leave_one_model_out"]["raw"]["variance"]
+    assert 0 < low < raw < high
+
+
 def test_a_family_is_left_out_whole():
     names = ["A-1B", "A-3B", "A-7B", "B-1B", "B-3B", "C-1B"]
     found = one(planted_grid([0.7, 0.7, 0.7, 0.95, 0.95, 0.95], items=1500, seed=5, names=names))

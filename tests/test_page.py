@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import benchharmony as bh
-from benchharmony import Evaluation
+from benchharmony import Evaluation, verdict
 from benchharmony.cli import main
-from benchharmony.page import items, landscape_page, rebalance_page, validation_page
+from benchharmony.landscape import words
+from benchharmony.page import items, landscape_page, over_models, rebalance_page, validation_page
 from benchharmony.page.pictures import Drawer
 from benchharmony.page.words import isolated
 from benchharmony.plots.parts import parts_spec
@@ -398,3 +399,15 @@ def test_landscape_and_rebalance_write_pages_too(table, tmp_path):
     more = ["--permutations", "60", "--strategy", "balance", "--keep", "random"]
     assert main(["rebalance", str(table), *quick, *more]) == 0
     assert "over-represented" in html.read_text(encoding="utf-8")
+
+
+def test_one_even_and_one_uneven_model_do_not_make_a_benchmark_depend_on_the_model():
+    def group(even, uneven, unclear):
+        labels = [verdict.REPRESENTATIVE] * even + [verdict.UNEVEN] * uneven
+        labels += [verdict.TOO_FEW] * unclear
+        return over_models.together([{"verdict": {"label": label}} for label in labels])
+
+    assert group(1, 1, 18) == group(3, 0, 17) == words.CANNOT_TELL
+    assert group(5, 5, 10) == words.MIXED
+    assert group(17, 1, 2) == words.REPRESENTATIVE
+    assert group(0, 17, 3) == words.UNEVEN

@@ -21,6 +21,19 @@ from tables import read, read_one, reader_of, write
 # --- what the caller says ----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("folder", "model"),
+    [("gpt-4-0125-preview", "gpt-4-0125-preview"), ("org__m-7b", "org/m-7b"), ("runs", "unknown")],
+)
+def test_a_folder_that_is_named_after_a_model_names_it(tmp_path, folder, model):
+    path = tmp_path / folder
+    path.mkdir()
+    text = "id,score\n1,1\n2,0\n3,1\n"
+    assert read_one(path, text).model == model
+    assert read_one(path, text, model="mine").model == "mine"
+    assert read_one(path, "model,score\nown,1\nown,0\n").model == "own"
+
+
 def test_the_caller_names_the_columns(tmp_path):
     text = "n,hit,score,correct,topic,who\n1,1,0,1,a,m\n2,0,1,1,b,m\n3,0,1,0,b,m\n"
     columns = {"item_id": "n", "score": "hit", "model": "who", "groups": "topic"}

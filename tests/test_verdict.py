@@ -15,6 +15,7 @@ from benchharmony.validation.planted import plant
 CLEAR = v.Evidence(
     items=1000,
     k=4,
+    score=0.6,
     sizes=(250, 250, 250, 250),
     harmony=0.97,
     adjusted=0.99,
@@ -77,6 +78,30 @@ def test_few_items_and_tiny_subdomains_cannot_tell():
     assert label(items=20, sizes=(5, 5, 5, 5)) == v.TOO_FEW
     assert label(items=40, sizes=(28, 4, 4, 4)) == v.TOO_FEW
     assert label(items=100, sizes=(92, 4, 4)) == v.REPRESENTATIVE
+
+
+def notes(**changes):
+    return " ".join(v.verdict(replace(CLEAR, **changes)).notes)
+
+
+def test_a_large_subdomain_is_told_unless_equal_ones_are_as_large():
+    assert "mostly its score" not in notes(k=2, sizes=(500, 500))
+    assert "mostly its score" not in notes(k=2, sizes=(700, 300))
+    assert "80% of the items" in notes(k=2, sizes=(800, 200))
+    assert "50% of the items" in notes(k=3, sizes=(500, 250, 250))
+
+
+def test_a_score_that_leaves_no_room_is_told_where_it_is_called_even():
+    assert "0.008, close to 0" in notes(score=0.008)
+    assert "0.990, close to 1" in notes(score=0.99)
+    assert "room" not in notes(score=0.9)
+    assert "room" not in notes(score=0.99, agreement=0.5, agreement_interval=(0.4, 0.6), p_value=0)
+
+
+def test_what_noise_takes_off_is_told_as_that():
+    assert "about 0.20 off raw H (0.30); adjusted for it, H is 0.50" in notes(
+        harmony=0.3, adjusted=0.5
+    )
 
 
 def test_thresholds_are_adjustable():

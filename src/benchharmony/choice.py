@@ -121,7 +121,13 @@ def choose_k(sweep: Sweep, kernel: Kernel, counts: NDArray[np.int64], choice: Ch
 
 
 def _why(sweep: Sweep, top: int | None, agreed: float) -> str:
-    height = "" if top is None else f" (at most {sweep.silhouette[top]:.2f}, at k = {top})"
+    height = (
+        ""
+        if top is None
+        else (
+            f" (at most {sweep.silhouette[top]:.2f}, at k = {top}, where no subdomain is too small)"
+        )
+    )
     how = (
         f"k is the finest whose subsamples agree ({agreed:.2f})"
         if agreed > STABLE

@@ -69,9 +69,10 @@ class Thresholds:
     stands_apart : float
         A subdomain is an exception when its simultaneous interval lies further than this from
         the mean, in score units.
-    size_loss, high_harmony, dominant : float
-        For the notes: loss of H through sizes worth a word, H that counts as high, and the
-        share of items from which one subdomain carries the average.
+    size_loss, high_harmony, dominant, extreme : float
+        For the notes: loss of H through sizes or noise worth a word, H that counts as high, the
+        share of items from which the average is mostly one subdomain's (and half as much again
+        as the share of each of equal ones), and how near to 0 or 1 a score leaves no room.
     """
 
     agreement: float = 0.78
@@ -85,6 +86,7 @@ class Thresholds:
     size_loss: float = 0.1
     high_harmony: float = 0.9
     dominant: float = 0.5
+    extreme: float = 0.05
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class Evidence:
     ----------
     items, k : int
         Items and subdomains.
+    score : float
+        Mean of the items' scores.
     sizes : tuple of int
         Items of each subdomain.
     harmony, adjusted, evenness : float
@@ -115,6 +119,7 @@ class Evidence:
 
     items: int
     k: int
+    score: float
     sizes: tuple[int, ...]
     harmony: float
     adjusted: float
@@ -171,6 +176,7 @@ def gather(
     return Evidence(
         items=len(score),
         k=k,
+        score=float(score.mean()),
         sizes=tuple(int(x) for x in subdomains.sizes),
         harmony=harmony_score(weights, performance, bandwidth=bandwidth),
         adjusted=harmony_score(weights, shrunk, bandwidth=bandwidth),
@@ -254,8 +260,15 @@ def _notes(e: Evidence, limits: Thresholds, label: str) -> list[str]:
             f"Uneven sizes alone take {1.0 - e.evenness:.2f} off H, whatever the performance."
         )
     largest = max(e.sizes) / e.items
-    if largest >= limits.dominant:
-        notes.append(f"One subdomain holds {largest:.0%} of the items and carries the average.")
+    if largest >= max(limits.dominant, 1.5 / e.k):
+        notes.append(
+            f"One subdomain holds {largest:.0%} of the items: the average is mostly its score."
+        )
+    if label in (REPRESENTATIVE, EXCEPTIONS) and min(e.score, 1 - e.score) <= limits.extreme:
+        notes.append(
+            f"The score is {e.score:.3f}, close to {round(e.score)}, which leaves subdomains no "
+            "room to differ: that they agree says little."
+        )
     if label == UNEVEN and e.matched_p is not None and e.matched_p > limits.alpha:
         notes.append(
             "The model's confidence accounts for the differences "
@@ -263,8 +276,8 @@ def _notes(e: Evidence, limits: Thresholds, label: str) -> list[str]:
         )
     if e.adjusted - e.harmony >= limits.size_loss:
         notes.append(
-            f"Most of the drop in raw H ({e.harmony:.2f}) is sampling noise; adjusted for it, "
-            f"H is {e.adjusted:.2f}."
+            f"Sampling noise takes about {e.adjusted - e.harmony:.2f} off raw H "
+            f"({e.harmony:.2f}); adjusted for it, H is {e.adjusted:.2f}."
         )
     return notes
 

@@ -129,13 +129,13 @@ def _variance_interval(values: FloatArray, spread: float, noise: float, level: f
 
 
 def leave_out(
-    values: FloatArray, covariance: FloatArray, labels: list[str | None]
+    values: FloatArray, covariance: FloatArray, labels: list[str | None], *, adjust: bool = True
 ) -> dict[str, Any] | None:
     """Return the bands of mean and variance when models (or families) are left out in turn.
 
     Parameters
     ----------
-    values, covariance
+    values, covariance, adjust
         As in :func:`moments`.
     labels : list of (str or None), length M
         Models that share a label are left out together; None is never left out.
@@ -150,7 +150,7 @@ def leave_out(
     for label in dict.fromkeys(name for name in labels if name is not None):
         kept = np.array([name != label for name in labels])
         if kept.sum() >= 2:
-            found[label] = moments(values[kept], covariance[np.ix_(kept, kept)])
+            found[label] = moments(values[kept], covariance[np.ix_(kept, kept)], adjust=adjust)
     if not found:
         return None
     means = {name: m.mean for name, m in found.items()}

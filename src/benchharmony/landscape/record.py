@@ -269,7 +269,10 @@ def _benchmark(
 def _bands(
     observed: Mapping[str, Any], noise: Mapping[str, Any], labels: list[str | None]
 ) -> dict[str, Any]:
-    return {n: leave_out(observed[n], noise[n], labels) for n in ("raw", "adjusted", "agreement")}
+    return {
+        n: leave_out(observed[n], noise[n], labels, adjust=n != "raw")
+        for n in ("raw", "adjusted", "agreement")
+    }
 
 
 def _artefact(group: Sequence[Measured], found: Mapping[str, Any]) -> str | None:

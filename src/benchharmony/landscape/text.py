@@ -128,7 +128,7 @@ def _plane(record: dict[str, Any], unicode: bool) -> Table:
                 number(e["agreement"]["mean"], 2),
             )
         )
-    heads = ("benchmark", "items", "mod.", "k", "score", "raw", "adj. H", "", "SD", "", "agr.")
+    heads = ("benchmark", "items", "mod.", "k", "score", "raw", "adj. H", "", "SD", "", "adj. agr.")
     return _table(unicode, heads, rows)
 
 
@@ -271,7 +271,8 @@ def _footer(record: dict[str, Any], console: Console) -> None:
     _say(
         console,
         f"Intervals ({s['level']:.0%}) are for models like these on items like these; SD of H is "
-        f"over models, item noise taken out. (bandwidth {s['bandwidth']:g}, seed {s['seed']}, "
+        "over models, item noise taken out; adj. agr. is agreement with chance taken out, as adj. "
+        f"H (the agr. of a report is raw). (bandwidth {s['bandwidth']:g}, seed {s['seed']}, "
         f"{s['bootstrap']} resamples, benchharmony {record['version']})",
         "dim",
     )

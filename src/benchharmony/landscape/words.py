@@ -51,8 +51,8 @@ def verdict(agreements: Sequence[float], agreement: dict[str, Any], flagged: str
     even = sum(a >= EVEN for a in agreements) / m
     low, high = agreement["items_ci"]
     shown = (
-        f"mean agreement {agreement['mean']:.2f} [{low:.2f}, {high:.2f}], {even:.0%} of {m} "
-        f"model{'s' * (m > 1)} even"
+        f"mean adjusted agreement {agreement['mean']:.2f} [{low:.2f}, {high:.2f}] for these "
+        f"models, {EVEN} or more for {even:.0%} of {m}"
     )
     if flagged:
         return _made(

@@ -98,7 +98,8 @@ def _figures(e: dict[str, Any]) -> list[tuple[str, str, str]]:
         (
             "agreement",
             f"{number(a['mean'])} {interval(a['items_ci'])}".strip(),
-            f"mean over models; {EVEN} and more is even. The answer goes by this",
+            f"mean over models, chance taken out, with its interval for these models; {EVEN} and "
+            "more is even. The answer goes by this",
         ),
         (
             "k",

@@ -77,7 +77,7 @@ def _plane(
                 "n_items": max(e["n_items"] for e in group),
                 "n_models": len(group),
                 "harmony": {"adjusted": numbers},
-                "verdict": {"label": _together(group)},
+                "verdict": {"label": together(group)},
             }
         )
     # plane_spec draws large benchmarks first; links follow its order.
@@ -89,7 +89,7 @@ def _plane(
     )  # fmt: skip
 
 
-def _together(group: Sequence[dict[str, Any]]) -> str:
+def together(group: Sequence[dict[str, Any]]) -> str:
     """Return the verdict that most evaluations of a benchmark share."""
     labels = [e["verdict"]["label"] if e["verdict"] else "" for e in group]
     even = sum(label in (verdict.REPRESENTATIVE, verdict.EXCEPTIONS) for label in labels)
@@ -98,7 +98,8 @@ def _together(group: Sequence[dict[str, Any]]) -> str:
         return over_models.REPRESENTATIVE
     if uneven >= _MOST * len(group):
         return over_models.UNEVEN
-    return over_models.MIXED if even and uneven else over_models.CANNOT_TELL
+    some = (1 - _MOST) * len(group)
+    return over_models.MIXED if min(even, uneven) >= some else over_models.CANNOT_TELL
 
 
 def _points(

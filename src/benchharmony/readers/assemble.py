@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from benchharmony.evaluation import Evaluation, Source
 from benchharmony.readers.answers import Answers, answers_of
 from benchharmony.readers.cells import Labels, labels_of
 from benchharmony.readers.columns import Roles, Table, assign_roles
+from benchharmony.readers.harness_runs import model_of_directory
 from benchharmony.readers.long_form import one_row_per_item
 from benchharmony.readers.side_columns import SideColumns, side_columns_of
 from benchharmony.readers.source import ReadOptions
@@ -68,7 +70,8 @@ def evaluations_of(
         raise InputError(table.path, "no rows")
     roles = assign_roles(table, options.columns)
     table, roles = one_row_per_item(table, roles)
-    rows = _understand(table, roles, options.benchmark or benchmark, options.model or "unknown")
+    model = options.model or _model_of_folder(files) or "unknown"
+    rows = _understand(table, roles, options.benchmark or benchmark, model)
     kept, problems = _usable(rows)
     # What belongs to no evaluation is told with the first one.
     general = table.problems + [p for k, own in problems.items() if not len(kept[k]) for p in own]
@@ -83,6 +86,10 @@ def evaluations_of(
         reason = f"no usable row of {len(general)}; the first: {first.reason}"
         raise InputError(table.path, reason, first.line)
     return found
+
+
+def _model_of_folder(files: tuple[str, ...]) -> str | None:
+    return model_of_directory(Path(files[0]).absolute().parent.name) if files else None
 
 
 def _understand(table: Table, roles: Roles, benchmark: str, model: str) -> _Rows:
