@@ -9,6 +9,7 @@ import pytest
 from benchharmony.cli import main
 from benchharmony.readers import read_sources
 from benchharmony.storage import save
+from benchharmony.terminal import stdout_console
 from planted import planted
 
 QUICK = ["--partition", "declared:subject", "--bootstrap", "0", "--permutations", "0", "--quiet"]
@@ -110,3 +111,10 @@ def test_what_was_written_among_the_results_is_not_read_as_results(log, capsys):
     }  # fmt: skip
     assert len(read_sources([folder / "items.csv"]).evaluations) == 1
     assert not read_sources([folder / "report.csv"]).evaluations
+
+
+@pytest.mark.parametrize(("there", "used"), [("50", 80), ("120", 120)])
+def test_a_narrow_terminal_costs_no_columns(monkeypatch, capsys, there, used):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", there)
+    assert stdout_console().width == used

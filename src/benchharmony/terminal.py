@@ -38,8 +38,13 @@ def discard_stdout() -> None:
 
 
 def stdout_console() -> Console:
-    """Return a console on stdout: as wide as the terminal, 80 columns where there is none."""
-    return _piped_console()(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    """Return a console on stdout: as wide as the terminal, 80 columns where there is none.
+
+    A narrower terminal wraps the lines itself: tables would lose columns without a sign.
+    """
+    console = _piped_console()(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    console.width = max(console.width, WIDTH)
+    return console
 
 
 #: Every sign beyond ASCII that the views draw with.
