@@ -87,7 +87,8 @@ def read(args: argparse.Namespace, *, quiet: bool = False) -> ReadResult:
     if not result.evaluations:
         for line in unused_lines(result.unused)[1:]:
             say(line if line.startswith(" ") else f"not used: {line}")
-        first = result.unused[0] if result.unused else "no file in the sources"
+        none = "no file that may be a log (.md, .py, .txt and the like are passed over)"
+        first = result.unused[0] if result.unused else none
         more = f" (and {len(result.unused) - 1} more files)" if len(result.unused) > 1 else ""
         raise BenchharmonyError(f"nothing usable in the sources: {first}{more}")
     files = [f for e in result.evaluations for f in e.source.files]

@@ -106,11 +106,13 @@ class ReportInNotebook:
             found = [i for i, e in enumerate(entries) if e["model"] == which]
             if len(found) == 1:
                 return found[0]
+            if found:
+                raise BenchharmonyError(
+                    f"{len(found)} evaluations are of a model {which!r}; give the place of one: "
+                    f"{', '.join(map(str, found))}"
+                )
             there = ", ".join(dict.fromkeys(e["model"] for e in entries))
-            many = f"{len(found)} evaluations are" if found else "no evaluation is"
-            raise BenchharmonyError(
-                f"{many} of a model {which!r}; give the place of one, or one of: {there}"
-            )
+            raise BenchharmonyError(f"no evaluation is of a model {which!r}; there are: {there}")
         if not -len(entries) <= which < len(entries):
             raise BenchharmonyError(
                 f"there is no evaluation {which}: the report has {len(entries)}, counted from 0"
