@@ -86,6 +86,47 @@ def test_low_rank_eigenvectors_are_those_of_the_exact_similarity():
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(20), atol=1e-5)
 
 
+@pytest.mark.parametrize("tau", [0.01, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_item_like_no_other_does_not_spoil_the_others(tau, seed):
+    p, _ = planted(2000, seed=seed)
+    with_one_more = np.zeros((2001, 5))
+    with_one_more[:2000, :4], with_one_more[2000, 4] = p, 1
+    view = Predictive.dense(with_one_more)
+    exact, other = (
+        induce(view, tau, Choice(k_range=(2, 8)), engine) for engine in ("dense", "low-rank")
+    )
+    assert other.notes == exact.notes
+    assert any("2 unconnected parts" in note for note in other.notes)
+    assert other.embedding.shape == exact.embedding.shape
+    for k in range(2, 6):  # beyond them eigenvalues are rounding where tau is small
+        assert other.silhouette_by_k[k] == pytest.approx(exact.silhouette_by_k[k], abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "tau", "error"), [(4, 1.0, 1e-6), (12, 1.0, 5e-4), (20, 1.0, 1.5e-3)]
+)
+def test_small_eigenvalues_of_the_landmarks_count_only_where_they_help(outcomes, tau, error):
+    view = Predictive.dense(planted(2500, outcomes, noise=0.8)[0])
+    assert induce(view, tau, Choice(k_range=(2, 3)), "low-rank").engine_error <= error
+
+
+def test_items_that_all_but_coincide_have_silhouettes_in_their_range():
+    logits = np.random.default_rng(1).normal(0, 2, (4, 4))[np.arange(1500) % 4]
+    logits += np.random.default_rng(2).normal(0, 1e-4, logits.shape)
+    p = np.exp(logits)
+    made = induce(Predictive.dense(p / p.sum(axis=1, keepdims=True)), 1e-6, Choice(), "low-rank")
+    assert max(map(abs, made.silhouette_by_k.values())) <= 1
+
+
+def test_similarities_close_to_one_stay_in_float64_at_any_size(monkeypatch):
+    view = Predictive.dense(planted(2500)[0])
+    monkeypatch.setattr(choose, "PRECISE_ITEMS", 2000)
+    rough = induce(view, 1e-4, Choice(k_range=(2, 4)), "low-rank")
+    exact = induce(view, 1e-4, Choice(k_range=(2, 4)), "dense")
+    assert rough.silhouette_by_k == pytest.approx(exact.silhouette_by_k, abs=1e-3)
+
+
 def test_many_items_take_fewer_factors_in_single_precision(monkeypatch):
     monkeypatch.setattr(choose, "PRECISE_ITEMS", 2000)
     view = Predictive.dense(planted(2500)[0])

@@ -31,6 +31,8 @@ Counts = NDArray[np.int64]
 _SUBSAMPLE = 0.8
 #: An eigenvalue this near to 1 stands for one more unconnected part, where S is not held whole.
 _PARTED = 1e-6
+#: Where S is approximated, an item with less than this share of the largest degree is like none.
+_ALONE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +181,9 @@ def _embed(kernel: Kernel, counts: Counts, m: int, seed: int) -> tuple[FloatArra
     """
     weights = counts.astype(np.float64)
     degree = product(kernel, weights[:, None].astype(kernel.dtype))[:, 0] + (weights - 1)
-    alone = degree <= np.finfo(kernel.dtype).tiny
+    # Approximated similarities to nothing are not quite 0.
+    least = np.finfo(kernel.dtype).tiny if kernel.error is None else _ALONE * degree.max()
+    alone = degree <= least
     scale = np.where(alone, 1.0, 1.0 / np.sqrt(np.where(alone, 1.0, degree)))
     shift = np.where(alone, 1.0, (weights - 1) * scale**2)
     values, vectors = kernel.eigenpairs(scale * np.sqrt(weights), shift, m, seed)

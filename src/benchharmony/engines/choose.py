@@ -87,7 +87,8 @@ def reach(
     if engine not in ENGINES:
         return Reached(accelerated(tiles, rule.value, engine, workers), rule.value, notes)
     try:
-        most = min(MOST_RANK, max(32, int(_SHARE * available() / (len(view) * 4))))
+        room = int(_SHARE * available() / (len(view) * tiles.dtype.itemsize))
+        most = min(MOST_RANK, max(32, room))
         precise = partial(tiles_of, view, np.dtype(np.float64))
         kernel = low_rank(
             tiles, rule.value, seed=seed, workers=workers, most_rank=most,

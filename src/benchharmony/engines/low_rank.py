@@ -22,17 +22,18 @@ from benchharmony.engines.workers import Workers, blocks
 FloatArray = NDArray[np.float64]
 T = TypeVar("T")
 
-#: Eigenvalues of the core under this share of the largest are left out.
-CUT = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+#: Eigenvalues of the core under a share of the largest are left out: the one of these that leaves
+#: the smallest error.
+CUTS = {np.dtype(np.float64): tuple(10.0**-i for i in range(3, 13)), np.dtype(np.float32): (1e-5,)}
 #: Directions of the factors under this share of the largest are rounding.
 _SPAN = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
-#: Up to this many items float64 factors of every direction cost less than a second and 150 MB.
+#: Up to this many items float64 factors of all directions that help cost a second and 150 MB.
 #: Eigenvectors are then exact to more digits than those of S in float32.
 PRECISE_ITEMS = 1 << 15
 #: Largest rank, and largest error of S over pairs relative to the spread of S, that are accepted.
 MOST_RANK, TOLERATED = 256, 0.01
-#: Items on whose pairs the error is estimated.
-_PROBES = 768
+#: Items on whose pairs the error is estimated, and others on whose pairs the cut is chosen.
+_PROBES, _TRIED = 768, 384
 _BUILD, _PANEL = 1024, 2048
 
 
@@ -144,24 +145,26 @@ def low_rank(
         Of the landmarks.
     workers : Workers
     most_rank : int
-        Of the factors.
+        Of the factors, where ``precise`` is not given.
     precise : callable, optional
-        Returns the tiles in float64; the factors are then float64 and of every direction that the
-        landmarks have.
+        Returns the tiles in float64; the factors are then float64 and of every direction of the
+        landmarks that helps.
 
     Raises
     ------
     NotLowRankError
         When the rank or the estimated error is too large.
     """
-    dtype = np.dtype(np.float32 if precise is None else np.float64)
     even = evenly(len(tiles))
-    factored(tiles.similarity(even, even, tau), CUT[dtype], most_rank)  # refuses before the work
+    cut = CUTS[tiles.dtype][-1]
+    factored(tiles.similarity(even, even, tau), cut, most_rank)  # refuses before the work
     places = landmarks(tiles, tau, seed, workers)
     if precise is not None:
         tiles, most_rank = precise(), len(places)
-    found = factored(tiles.similarity(places, places, tau), CUT[dtype], most_rank)
-    project, signs = (x.astype(dtype) for x in found)
+    dtype = tiles.dtype
+    found = factored(tiles.similarity(places, places, tau), CUTS[dtype][-1], most_rank)
+    kept = _helpful(tiles, tau, places, *found)
+    project, signs = (x[..., kept].astype(dtype) for x in found)
     n, rank = len(tiles), len(signs)
     factors = np.empty((n, rank), dtype=dtype)
     own = np.empty(n, dtype=dtype)
@@ -175,8 +178,8 @@ def low_rank(
     error, relative = _error(tiles, tau, factors, signs)
     if not relative <= TOLERATED:
         raise NotLowRankError(
-            f"the error of S over pairs would be {relative:.1%} of its spread, more than "
-            f"{TOLERATED:.0%}, with {rank} factors of {len(places)} landmark items"
+            f"the error of S over pairs would be {min(relative, 9.99):.1%} of its spread, more "
+            f"than {TOLERATED:.0%}, with {rank} factors of {len(places)} landmark items"
         )
     return LowRank(factors, signs, own, workers, error)
 
@@ -213,10 +216,38 @@ def factored(core: Floats, cut: float, most_rank: int) -> tuple[FloatArray, Floa
     return project, np.sign(values[kept])
 
 
+def _helpful(
+    tiles: Tiles, tau: float, places: NDArray[np.int64], project: FloatArray, signs: FloatArray
+) -> NDArray[np.bool_]:
+    """Return which directions to keep, shape (r,).
+
+    S is not positive definite, so small eigenvalues of the core magnify what the landmarks do not
+    span: of few outcomes every direction helps, of many the small ones harm.
+    """
+    size = 1 / np.square(project).sum(axis=0)
+    probes = _probes(len(tiles), _TRIED, 2)
+    missing = tiles.similarity(probes, probes, tau).astype(np.float64)
+    missing[np.equal.outer(probes, probes)] = 1
+    factors = tiles.similarity(probes, places, tau).astype(np.float64) @ project
+    errors, done = [], np.inf
+    cuts = [cut * size.max() for cut in CUTS[tiles.dtype]]
+    for cut in cuts:
+        some = (size > cut) & (size <= done)
+        missing -= (factors[:, some] * signs[some]) @ factors[:, some].T
+        errors.append(float(np.square(missing).sum()))
+        done = cut
+    kept: NDArray[np.bool_] = size > cuts[int(np.argmin(errors))]
+    return kept
+
+
+def _probes(n: int, most: int, shift: int) -> NDArray[np.int64]:
+    """Return items at even steps; with another shift others, where there are enough."""
+    return (np.arange(min(n, most)) * n // min(n, most) + shift) % n
+
+
 def _error(tiles: Tiles, tau: float, factors: Floats, signs: Floats) -> tuple[float, float]:
     """Return the root mean square error of S over pairs, also relative to the SD of S."""
-    n = len(tiles)
-    probes = (np.arange(min(n, _PROBES)) * n // min(n, _PROBES) + 1) % n
+    probes = _probes(len(tiles), _PROBES, 1)
     exact = tiles.similarity(probes, probes, tau).astype(np.float64)
     found = (factors[probes] * signs) @ factors[probes].T
     off = np.not_equal.outer(probes, probes)

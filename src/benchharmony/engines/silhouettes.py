@@ -26,13 +26,14 @@ def mean_silhouettes(
     stack = list(labels.values())
     sizes = [_weighted_sizes(lab, counts) for lab in stack]
     members = Members(stack, [len(size) for size in sizes], counts, kernel.dtype)
+    least = kernel.error or 0.0
 
     def totals(rows: slice, sums: Floats) -> FloatArray:
         out, start = np.empty(len(stack)), 0
         turned = np.ascontiguousarray(sums.T)  # a maximum over rows of k is quicker than of columns
         for i, (lab, size) in enumerate(zip(stack, sizes, strict=True)):
             stop = start + len(size)
-            out[i] = _total(turned[start:stop], lab[rows], size, counts[rows])
+            out[i] = _total(turned[start:stop], lab[rows], size, counts[rows], least)
             start = stop
         return out
 
@@ -57,21 +58,23 @@ def _weighted_sizes(labels: Labels, counts: NDArray[np.int64]) -> FloatArray:
     return np.bincount(labels, counts.astype(np.float64)).astype(np.float64)
 
 
-def _total(sums: Floats, lab: Labels, size: FloatArray, counts: NDArray[np.int64]) -> float:
+def _total(
+    sums: Floats, lab: Labels, size: FloatArray, counts: NDArray[np.int64], least: float
+) -> float:
     """Return the sum of silhouettes of some items.
 
     ``sums``, shape (k, rows), leave out an item's likeness to itself. Its duplicates, at
-    similarity 1, count.
+    similarity 1, count. Distances up to ``least`` are the error of S: none is there.
     """
     if len(size) < 2:
         return float("nan")
     rows = np.arange(len(lab))
-    own = (sums[lab, rows] + counts - 1.0) / np.maximum(size[lab] - 1, 1)
+    own = ((sums[lab, rows] + counts - 1.0) / np.maximum(size[lab] - 1, 1)).clip(0, 1)
     mean = sums * (1.0 / size).astype(sums.dtype)[:, None]
     mean[lab, rows] = -np.inf
-    other = mean.max(axis=0).astype(np.float64)
+    other = mean.max(axis=0).astype(np.float64).clip(0, 1)
     # In distances: (b - a) / max(a, b) with a = 1 - own and b = 1 - other.
     widest = 1.0 - np.minimum(own, other)
-    value = np.divide(own - other, widest, out=np.zeros_like(widest), where=widest > 0)
+    value = np.divide(own - other, widest, out=np.zeros_like(widest), where=widest > least)
     value[size[lab] == 1] = 0.0
     return float(value @ counts)
