@@ -111,11 +111,13 @@ def test_small_eigenvalues_of_the_landmarks_count_only_where_they_help(outcomes,
     assert induce(view, tau, Choice(k_range=(2, 3)), "low-rank").engine_error <= error
 
 
-def test_items_that_all_but_coincide_have_silhouettes_in_their_range():
-    logits = np.random.default_rng(1).normal(0, 2, (4, 4))[np.arange(1500) % 4]
-    logits += np.random.default_rng(2).normal(0, 1e-4, logits.shape)
-    p = np.exp(logits)
-    made = induce(Predictive.dense(p / p.sum(axis=1, keepdims=True)), 1e-6, Choice(), "low-rank")
+@pytest.mark.parametrize("tau", [1e-6, 0.01])
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_of_items_that_all_but_coincide_have_silhouettes_in_their_range(seed, tau):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(0, 40, (4, 4))[rng.integers(0, 4, 1500)] + rng.normal(0, 0.2, (1500, 4))
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    made = induce(Predictive.dense(p / p.sum(axis=1, keepdims=True)), tau, Choice(), "low-rank")
     assert max(map(abs, made.silhouette_by_k.values())) <= 1
 
 
