@@ -163,7 +163,7 @@ def _panel(
         width = (size.width - (2 * _AXIS + _LEGEND) * size.font) / 2
     return {
         "width": round(width),
-        "height": round(min(width * 0.8, _HIGHEST)),
+        "height": round(min(width * (0.5 if size.is_narrow else 0.8), _HIGHEST)),
         "data": {"values": rows},
         "layer": [joined, fitted, bars, points],
     }
