@@ -91,8 +91,18 @@ def read(args: argparse.Namespace, *, quiet: bool = False) -> ReadResult:
         more = f" (and {len(result.unused) - 1} more files)" if len(result.unused) > 1 else ""
         raise BenchharmonyError(f"nothing usable in the sources: {first}{more}")
     files = [f for e in result.evaluations for f in e.source.files]
-    check_inputs_stay(args, [*files, *filter(None, (args.items, args.groups))])
+    check_inputs_stay(args, [*files, *_other_inputs(args)])
     return _joined(args, result)
+
+
+def _other_inputs(args: argparse.Namespace) -> list[str]:
+    """Return the files that are read beside the sources."""
+    named = [args.items, args.groups]
+    if args.command == "landscape":
+        named.append(args.models)
+    if getattr(args, "annotate", None):
+        named.append(args.annotate[0])
+    return [name for name in named if name]
 
 
 def _joined(args: argparse.Namespace, result: ReadResult) -> ReadResult:
