@@ -108,6 +108,7 @@ def _other_inputs(args: argparse.Namespace) -> list[str]:
 def _joined(args: argparse.Namespace, result: ReadResult) -> ReadResult:
     """Rename and merge benchmarks, then join items and groups; say what did not fit."""
     from benchharmony.merge import merge, rename
+    from benchharmony.report.runs import note_of_runs
 
     evaluations = result.evaluations
     notes: list[str] = []
@@ -126,6 +127,7 @@ def _joined(args: argparse.Namespace, result: ReadResult) -> ReadResult:
         notes += more
     elif args.on:
         raise BenchharmonyError("--on names a column of --groups FILE, which is not given")
+    notes += note_of_runs(evaluations)  # by the names that --rename and --merge gave
     if not args.quiet:
         for note in notes:
             say(note)
