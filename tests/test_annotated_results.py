@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from importlib import import_module
 
 import pyarrow as pa
 import pytest
@@ -278,3 +279,29 @@ def test_a_real_results_file_is_kept_to_the_byte(shared_data, tmp_path):
     added = text[text.index(',\n      "harmony,none"') : text.index('declared:subject"') + 17]
     assert added.count("\n") == 5
     assert text.replace(added, "", 1) == before
+
+
+@pytest.mark.parametrize("fault", ["other tasks", "annotated already", "no results file"])
+def test_a_file_that_does_not_fit_is_refused_before_anything_is_computed(
+    fault, tmp_path, capsys, monkeypatch
+):
+    def refuse(*_, **__):
+        raise AssertionError("computed before the refusal")
+
+    monkeypatch.setattr(import_module("benchharmony.report.records"), "records_of", refuse)
+    held = {"rivers": {"acc,none": 0.65, "harmony,none": 0.5}}
+    path = folder_of(
+        tmp_path,
+        tasks=("rivers",),
+        results={"lakes": {"acc,none": 0.65}} if fault == "other tasks" else held,
+        text="[]" if fault == "no results file" else None,
+    )
+    page = tmp_path / "page.html"
+    samples = str(next(tmp_path.glob("samples_*")))
+    words = ["--html", str(page), "--annotate", str(path), str(tmp_path / "new.json")]
+    assert main(["report", samples, *words]) == 2
+    assert {
+        "other tasks": "no evaluation of its tasks", "annotated already": "has HARMONY already",
+        "no results file": "no results file of lm-eval",
+    }[fault] in capsys.readouterr().err  # fmt: skip
+    assert not page.exists()

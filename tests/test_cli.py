@@ -34,7 +34,7 @@ def table(path: Path, rows: int = 40, score=lambda i: i % 2) -> str:
 
 
 def test_report_prints_results_on_stdout_only(saved, capsys):
-    assert main(["report", str(saved)]) == 0
+    assert main(["report", str(saved / "a.parquet")]) == 0
     out, err = capsys.readouterr()
     assert "planted" in out
     assert err == ""

@@ -169,6 +169,13 @@ def test_an_undefined_h_is_not_in_the_card():
     assert kinds == [["acc", "harmony", "harmony_adjusted"], ["acc"]]
 
 
+def test_without_yaml_nothing_is_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("benchharmony.exports.model_card.find_spec", lambda _: None)
+    assert main(["report", "nowhere.jsonl", "--model-card", str(tmp_path / "c.yaml")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "benchharmony[model-card]" in line
+
+
 def test_without_yaml_the_message_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(BenchharmonyError, match=r"benchharmony\[model-card\]"):
@@ -308,8 +315,10 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(
 
 def test_a_summary_that_cannot_be_written_is_worded(source, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "no" / "s.md"))
-    assert main([*source, "--step-summary"]) == 2
+    page = tmp_path / "page.html"
+    assert main([*source, "--step-summary", "--html", str(page)]) == 2
     assert "s.md: cannot be written" in capsys.readouterr().err
+    assert not page.exists()
 
 
 def test_the_csv_has_intervals_and_the_verdict(source, capsys):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import benchharmony as bh
 from benchharmony import BenchharmonyError, Evaluation
 from benchharmony.report import Settings
+from benchharmony.report.shown import safe_markdown
 from planted import planted
 
 HOSTILE = "=cmd|<script>alert(1)</script>\x1b[31m\u202e|`x`\n[bold]b[/bold]"
@@ -138,6 +140,32 @@ def test_hostile_text_is_made_harmless(hostile, view):
     if view == "md":
         assert "<script>" not in out
         assert not any(line.startswith("[bold]") for line in out.splitlines())
+
+
+def test_markdown_says_the_verdict_its_reason_and_its_notes():
+    # Uneven sizes give a note; the subdomain that stands apart is named, with marks of Markdown.
+    uneven, _ = planted(sizes=(600, 80), performance=(0.85, 0.5))
+    named = tuple("a|b_c`<i>" if g == "topic 1" else "rest" for g in uneven.groups["subject"])
+    named = replace(uneven, groups={"subject": named}, model="named")
+    report = bh.report([uneven, named], partition="declared:subject", bootstrap=200)
+    table, *sections = report.render("md").split("\n## ")
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
+    assert rows[0].endswith("| verdict |")
+    for entry, row, section in zip(report.record["evaluations"], rows[2:], sections, strict=True):
+        given = entry["verdict"]
+        assert given["notes"]
+        assert row.endswith(f"| {given['label']} |")
+        lines = section.splitlines()
+        assert safe_markdown(f"{given['label']}. {given['sentence']}", 1000) in lines
+        assert all(safe_markdown(note, 1000) in lines for note in given["notes"])
+    assert "<i>" not in "".join(sections)
+
+
+def test_markdown_of_an_evaluation_without_a_verdict_has_a_dash(made):
+    bare = Evaluation.from_arrays(benchmark="b", model="m", scores=[0.0, 1.0] * 20)
+    assert bh.report([bare, planted()[0]]).record["evaluations"][0]["verdict"] is None
+    assert "| - | - | - |" in bh.report([bare, planted()[0]]).render("md").splitlines()[2]
 
 
 def test_rich_markup_in_names_is_shown_not_obeyed():

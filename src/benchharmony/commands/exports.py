@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchharmony.errors import BenchharmonyError
 from benchharmony.terminal import say
 
 if TYPE_CHECKING:
+    from benchharmony.commands.outputs import Writing
+    from benchharmony.evaluation import Evaluation
     from benchharmony.report import Report
 
 
@@ -43,7 +46,7 @@ def check_exports(args: argparse.Namespace) -> None:
     ------
     BenchharmonyError
         For a file of items of unknown kind, a card that would be replaced, a copy that would
-        replace a file, a JUnit file without a bar, or a step summary outside GitHub Actions.
+        replace a file, a JUnit file without a bar, or a step summary that GitHub has no place for.
     """
     if args.per_item:
         from benchharmony.exports.tables import check_ending
@@ -60,47 +63,59 @@ def check_exports(args: argparse.Namespace) -> None:
     if args.junit and args.fail_under is None:
         raise BenchharmonyError("--junit turns --fail-under H into tests; give that bar as well")
     if args.step_summary:
-        from benchharmony.exports.step_summary import summary_file
+        from benchharmony.exports.step_summary import check_summary
 
-        summary_file()
+        check_summary()
 
 
-def write_exports(made: Report, args: argparse.Namespace) -> None:
-    """Write what was asked for, and say where.
+def check_exports_of(args: argparse.Namespace, evaluations: Sequence[Evaluation]) -> None:
+    """Refuse what does not fit what was read, before anything is computed.
 
     Raises
     ------
     BenchharmonyError
-        When something cannot be written.
+        For a card of several models or of none, or a results file of other tasks.
     """
-    written: list[object] = []
+    if args.model_card:
+        from benchharmony.exports.model_card import check_models
+
+        check_models(args.model_card, [e.model for e in evaluations if e.scores is not None])
+    if args.annotate:
+        from benchharmony.exports.lm_eval_results import check_tasks
+
+        check_tasks(args.annotate[0], evaluations)
+
+
+def write_exports(made: Report, args: argparse.Namespace, writing: Writing) -> None:
+    """Write what was asked for."""
     if args.per_item:
         from benchharmony.exports.tables import write_items
 
-        write_items(made, args.per_item)
-        written.append(args.per_item)
+        writing(lambda: write_items(made, args.per_item), args.per_item)
     if args.model_card:
-        from benchharmony.exports.model_card import write_model_cards
-
-        written += write_model_cards(made.record, args.model_card)
+        writing(lambda: _cards(made, args))
     if args.annotate:
-        written.append(_annotate(made, args))
+        writing(lambda: _annotate(made, args), args.annotate[1])
     if args.junit:
         from benchharmony.exports.junit import junit
         from benchharmony.writing import write_whole
 
-        write_whole(args.junit, junit(made.record, args.fail_under))
-        written.append(args.junit)
+        writing(lambda: write_whole(args.junit, junit(made.record, args.fail_under)), args.junit)
     if args.step_summary:
         from benchharmony.exports.step_summary import write_step_summary
 
-        write_step_summary(made.record, args.fail_under)
-    if not args.quiet:
-        for path in written:
+        writing(lambda: write_step_summary(made.record, args.fail_under))
+
+
+def _cards(made: Report, args: argparse.Namespace) -> None:
+    from benchharmony.exports.model_card import write_model_cards
+
+    for path in write_model_cards(made.record, args.model_card):
+        if not args.quiet:
             say(f"written: {path}")
 
 
-def _annotate(made: Report, args: argparse.Namespace) -> str:
+def _annotate(made: Report, args: argparse.Namespace) -> None:
     from benchharmony.exports.lm_eval_results import write_annotated
 
     results, new = args.annotate
@@ -108,4 +123,3 @@ def _annotate(made: Report, args: argparse.Namespace) -> str:
     if not args.quiet:
         for note in done.notes:
             say(note)
-    return str(new)

@@ -25,6 +25,8 @@ def add_plots(group: Any) -> None:
 def check_plots(args: argparse.Namespace) -> None:
     """Say before any work that pictures cannot be drawn.
 
+    Where they go is checked with the other outputs.
+
     Raises
     ------
     BenchharmonyError
@@ -52,8 +54,13 @@ def write_plots(args: argparse.Namespace, save: Save, expected: int | None = Non
         return
     from benchharmony.terminal import Progress, say
 
-    with Progress(args.quiet) as progress:
-        progress.expect(expected, "drawing")
-        written = save(progress.step)
+    try:
+        with Progress(args.quiet) as progress:
+            progress.expect(expected, "drawing")
+            written = save(progress.step)
+    except (BenchharmonyError, OSError):
+        if Path(args.plots).is_dir() and not args.quiet:
+            say(f"not all pictures are written; those that are lie in {args.plots}")
+        raise
     if not args.quiet:
         say(f"written: {len(written)} files in {args.plots}")

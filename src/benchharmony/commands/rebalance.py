@@ -20,5 +20,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, then prune and test."""
     check_plots(args)
+    command.check_curves(args)
     settings = settings_of(args)
     return command.run(args, read(args).evaluations, settings)

@@ -7,7 +7,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from benchharmony.collect.command import add_run_arguments
-from benchharmony.commands.exports import add_exports, check_exports, write_exports
+from benchharmony.commands.exports import (
+    add_exports,
+    check_exports,
+    check_exports_of,
+    write_exports,
+)
+from benchharmony.commands.outputs import Writing, check_outputs
 from benchharmony.commands.plotting import add_plots, check_plots, write_plots
 from benchharmony.commands.settings import add_settings, settings_of
 from benchharmony.commands.sources import add_sources, read
@@ -56,28 +62,33 @@ def run(args: argparse.Namespace) -> int:
     settings, work = settings_of(args), work_of(args)
     check_exports(args)
     check_plots(args)
+    check_outputs(args)  # a model may be run before anything is read
     _check_format(args)
     if args.model or args.gguf:
         _collect(args)
     elif not args.sources:
         raise BenchharmonyError("report: give a SOURCE to read, or a --model to run")
     result = read(args)
+    check_exports_of(args, result.evaluations)
     with Progress(args.quiet) as progress:
         progress.expect(2 * len(result.evaluations), "analysing")  # partition, then record
         made = report(result.evaluations, settings=settings, progress=progress.step, **work)
     tell_kept(work["cache"], args.quiet)
     # Files first: whoever reads the output may go early (`| head`), and files and bar still count.
+    writing = Writing(args.quiet)
     if args.html:
         from benchharmony.page import report_page, save_page
 
-        save_page(args, lambda command: report_page(made, command=command))
-    _draw(made, args)
-    write_exports(made, args)
+        writing(lambda: save_page(args, lambda command: report_page(made, command=command)))
+    writing(lambda: _draw(made, args))
+    write_exports(made, args, writing)
     try:
-        _write(made, args)
+        _write(made, args, writing)
     except BrokenPipeError:
         discard_stdout()
-    return _judge(made, args.fail_under)
+    code = _judge(made, args.fail_under)
+    writing.finish()
+    return code
 
 
 def _draw(made: Report, args: argparse.Namespace) -> None:
@@ -103,16 +114,14 @@ def _collect(args: argparse.Namespace) -> None:
     args.items = None  # the model has read them; there is nothing left to join
 
 
-def _write(made: Report, args: argparse.Namespace) -> None:
+def _write(made: Report, args: argparse.Namespace, writing: Writing) -> None:
     from benchharmony.report.text import print_report, to_text
     from benchharmony.writing import write_whole
 
     if args.output:
         text = args.format == "text"
         whole = to_text(made.record, details=True) if text else _rendered(made, args.format)
-        write_whole(args.output, whole)
-        if not args.quiet:
-            say(f"written: {args.output}")
+        writing(lambda: write_whole(args.output, whole), args.output)
     elif args.format == "text":
         print_report(made.record, stdout_console(), details=args.details or None)
     else:

@@ -92,13 +92,24 @@ def read(args: argparse.Namespace, *, quiet: bool = False) -> ReadResult:
         more = f" (and {len(result.unused) - 1} more files)" if len(result.unused) > 1 else ""
         raise BenchharmonyError(f"nothing usable in the sources: {first}{more}")
     files = [f for e in result.evaluations for f in e.source.files]
-    check_inputs_stay(args, [*files, *filter(None, (args.items, args.groups))])
+    check_inputs_stay(args, [*files, *_other_inputs(args)])
     return _joined(args, result)
+
+
+def _other_inputs(args: argparse.Namespace) -> list[str]:
+    """Return the files that are read beside the sources."""
+    named = [args.items, args.groups]
+    if args.command == "landscape":
+        named.append(args.models)
+    if getattr(args, "annotate", None):
+        named.append(args.annotate[0])
+    return [name for name in named if name]
 
 
 def _joined(args: argparse.Namespace, result: ReadResult) -> ReadResult:
     """Rename and merge benchmarks, then join items and groups; say what did not fit."""
     from benchharmony.merge import merge, rename
+    from benchharmony.report.runs import note_of_runs
 
     evaluations = result.evaluations
     notes: list[str] = []
@@ -117,6 +128,7 @@ def _joined(args: argparse.Namespace, result: ReadResult) -> ReadResult:
         notes += more
     elif args.on:
         raise BenchharmonyError("--on names a column of --groups FILE, which is not given")
+    notes += note_of_runs(evaluations)  # by the names that --rename and --merge gave
     if not args.quiet:
         for note in notes:
             say(note)

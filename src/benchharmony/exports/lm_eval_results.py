@@ -10,10 +10,10 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -21,6 +21,9 @@ from benchharmony.errors import BenchharmonyError, InputError
 from benchharmony.readers.source import SourceFile
 from benchharmony.report.shown import shown
 from benchharmony.writing import write_whole
+
+if TYPE_CHECKING:
+    from benchharmony.evaluation import Evaluation
 
 #: How far a mean in the file may be from ours to be taken for the same.
 _CLOSE = 1e-6
@@ -69,15 +72,11 @@ def annotate(record: dict[str, Any], results: str | Path) -> Annotated:
     file = SourceFile(results)
     text = _text(file)
     places = _tasks(file, text)
-    entries, notes = _entries(record, file, places)
+    entries, notes = _entries(record, file, text, places)
     added: list[tuple[int, str]] = []
     for task, entry in entries.items():
         start, end = places[task]
         held = json.loads(text[start:end], strict=False)
-        if any(key.startswith("harmony,") or key == "harmony" for key in held):
-            raise InputError(
-                str(file), f"{task!r} has HARMONY already; annotate the file that lm-eval wrote"
-            )
         added.append(_addition(text, start, _values(entry, held)))
     parts, done = [], 0
     for place, more in sorted(added):
@@ -128,6 +127,22 @@ def check_new(results: str | Path, new: str | Path, *, overwrite: bool = False) 
         raise BenchharmonyError(
             f"{new}: exists; name another file, or add --overwrite to replace it"
         )
+
+
+def check_tasks(results: str | Path, evaluations: Iterable[Evaluation]) -> None:
+    """Refuse, before anything is computed, a results file that these evaluations do not fit.
+
+    Raises
+    ------
+    InputError
+        When the file is no results file, or annotated already.
+    BenchharmonyError
+        When the evaluations have none of its tasks, or one task twice.
+    """
+    file = SourceFile(results)
+    text = _text(file)
+    there = [{"benchmark": e.benchmark, "source": {"files": e.source.files}} for e in evaluations]
+    _own(there, file, text, _tasks(file, text))
 
 
 def _text(file: SourceFile) -> str:
@@ -185,17 +200,20 @@ def _skip(text: str, at: int) -> int:
     return found.start()
 
 
-def _entries(
-    record: dict[str, Any], file: SourceFile, places: Mapping[str, Any]
-) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the evaluation of each task that lies beside the file, and what is left out."""
+def _own(
+    entries: list[dict[str, Any]],
+    file: SourceFile,
+    text: str,
+    places: Mapping[str, tuple[int, int]],
+) -> dict[str, dict[str, Any]]:
+    """Return the evaluation of each task that lies beside the file."""
     folder = file.path.resolve().parent
     found: dict[str, list[dict[str, Any]]] = {}
-    for entry in record["evaluations"]:
+    for entry in entries:
         files = [Path(f).resolve() for f in entry["source"]["files"]]
         if entry["benchmark"] in places and any(f.parent == folder for f in files):
             found.setdefault(entry["benchmark"], []).append(entry)
-    entries, notes = {}, []
+    out = {}
     for task, those in found.items():
         own = [e for e in those if file.path.resolve() in map(_resolved, e["source"]["files"])]
         those = own or those
@@ -204,16 +222,33 @@ def _entries(
                 f"--annotate {file}: the report has {len(those)} evaluations of {shown(task)!r} "
                 "from this folder; report on the samples of one run"
             )
-        if those[0]["harmony"]["value"] is None:
-            notes.append(f"{file}: {shown(task)} gets no HARMONY, which is undefined there")
-        else:
-            entries[task] = those[0]
+        start, end = places[task]
+        held = json.loads(text[start:end], strict=False)
+        if any(key.startswith("harmony,") or key == "harmony" for key in held):
+            raise InputError(
+                str(file), f"{task!r} has HARMONY already; annotate the file that lm-eval wrote"
+            )
+        out[task] = those[0]
     if not found:
         there = ", ".join(shown(t, 40) for t in list(places)[:5]) or "none"
         raise BenchharmonyError(
             f"--annotate {file}: the report has no evaluation of its tasks from the same folder "
             f"(tasks: {there}); give the samples that lie beside it as the source"
         )
+    return out
+
+
+def _entries(
+    record: dict[str, Any], file: SourceFile, text: str, places: Mapping[str, tuple[int, int]]
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return the evaluation of each task that gets H, and what is left out."""
+    found = _own(record["evaluations"], file, text, places)
+    entries, notes = {}, []
+    for task, entry in found.items():
+        if entry["harmony"]["value"] is None:
+            notes.append(f"{file}: {shown(task)} gets no HARMONY, which is undefined there")
+        else:
+            entries[task] = entry
     left = [t for t in places if t not in found]
     if left:
         named = ", ".join(shown(t, 40) for t in left[:3])

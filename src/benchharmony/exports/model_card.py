@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from benchharmony.writing import write_whole
 #: The hub shows a source only with an address: that of the method.
 _PAPER = "https://arxiv.org/abs/2509.25671"
 _DIGITS = 4
+_EXTRA = "--model-card needs PyYAML: pip install 'benchharmony[model-card]'"
 
 
 def model_indices(record: dict[str, Any], *, task: str = "text-generation") -> dict[str, Any]:
@@ -76,15 +79,9 @@ def write_model_cards(record: dict[str, Any], path: str | Path) -> list[Path]:
         When PyYAML is missing, no evaluation has a score, or a file is asked for several models.
     """
     cards = model_indices(record)
-    if not cards:
-        raise BenchharmonyError("--model-card: no evaluation of this report has scores")
     target = Path(path)
-    if not (target.is_dir() or str(path).endswith("/")):
-        if len(cards) > 1:
-            raise BenchharmonyError(
-                f"--model-card {path}: a card is of one model and the report of {len(cards)}; "
-                f"name a folder ({path}/) for a file each"
-            )
+    check_models(path, cards)
+    if not is_folder(path):
         write_whole(target, _yaml(next(iter(cards.values()))))
         return [target]
     written: list[Path] = []
@@ -96,17 +93,49 @@ def write_model_cards(record: dict[str, Any], path: str | Path) -> list[Path]:
 
 
 def check_card(path: str | Path) -> None:
-    """Refuse, before anything is computed, to write metadata over a card itself.
+    """Refuse, before anything is read, to write metadata over a card itself.
 
     Raises
     ------
     BenchharmonyError
-        For a Markdown file.
+        For a Markdown file, or when PyYAML is missing.
     """
+    if find_spec("yaml") is None:
+        raise BenchharmonyError(_EXTRA)
     if Path(path).suffix.lower() in (".md", ".markdown"):
         raise BenchharmonyError(
             f"--model-card {path}: writes the metadata alone, which would replace a card; name a "
             ".yaml file and put it between the '---' lines of the card"
+        )
+
+
+def is_folder(path: str | Path) -> bool:
+    """Return whether a path stands for a folder of cards: it ends so, or is one."""
+    return str(path).endswith("/") or Path(path).is_dir()
+
+
+def check_models(path: str | Path, models: Iterable[str]) -> None:
+    """Refuse cards that the models of a report do not fit.
+
+    Parameters
+    ----------
+    path : path
+        As for :func:`write_model_cards`.
+    models : iterable of str
+        Of the evaluations that have scores.
+
+    Raises
+    ------
+    BenchharmonyError
+        When there is no model, or one file for several.
+    """
+    number = len({shown(model) for model in models})
+    if not number:
+        raise BenchharmonyError("--model-card: no evaluation of this report has scores")
+    if number > 1 and not is_folder(path):
+        raise BenchharmonyError(
+            f"--model-card {path}: a card is of one model and the report of {number}; "
+            f"name a folder ({path}/) for a file each"
         )
 
 
@@ -160,7 +189,5 @@ def _yaml(card: dict[str, Any]) -> str:
     try:
         import yaml
     except ImportError:
-        raise BenchharmonyError(
-            "--model-card needs PyYAML: pip install 'benchharmony[model-card]'"
-        ) from None
+        raise BenchharmonyError(_EXTRA) from None
     return str(yaml.safe_dump(card, sort_keys=False, allow_unicode=True, width=1000))

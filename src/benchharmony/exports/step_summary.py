@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from benchharmony.errors import BenchharmonyError
@@ -33,6 +34,21 @@ def summary_file() -> str:
     return path
 
 
+def check_summary() -> str:
+    """Return the file that GitHub names, which can be written.
+
+    Raises
+    ------
+    BenchharmonyError
+        Outside a step of GitHub Actions, or where the file cannot be written.
+    """
+    path = summary_file()
+    place = Path(path) if Path(path).exists() else Path(path).absolute().parent
+    if Path(path).is_dir() or not os.access(place, os.W_OK):
+        raise BenchharmonyError(f"--step-summary {path}: cannot be written")
+    return path
+
+
 def write_step_summary(record: dict[str, Any], bar: float | None = None) -> None:
     """Add the summary to GitHub's file, in one piece.
 
@@ -41,7 +57,7 @@ def write_step_summary(record: dict[str, Any], bar: float | None = None) -> None
     BenchharmonyError
         Outside a step of GitHub Actions, or when the file cannot be written.
     """
-    path = summary_file()
+    path = check_summary()
     try:
         with open(path, "a", encoding="utf-8") as stream:
             stream.write(step_summary(record, bar))

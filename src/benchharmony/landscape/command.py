@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from benchharmony.commands.outputs import Writing
 from benchharmony.commands.plotting import add_plots, write_plots
 from benchharmony.errors import BenchharmonyError
 from benchharmony.evaluation import Evaluation
@@ -63,14 +64,16 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
             **work,
         )
     tell_kept(work["cache"], args.quiet)
+    writing = Writing(args.quiet)
     if args.html:
         from benchharmony.page import landscape_page, save_page
 
-        save_page(args, lambda command: landscape_page(made, command=command))
+        writing(lambda: save_page(args, lambda command: landscape_page(made, command=command)))
     from benchharmony.plots import save_landscape
 
-    write_plots(args, lambda told: save_landscape(made.record, args.plots, told))
-    _write(made, args)
+    writing(lambda: write_plots(args, lambda told: save_landscape(made.record, args.plots, told)))
+    _write(made, args, writing)
+    writing.finish()
     return 0
 
 
@@ -83,15 +86,13 @@ def _without(evaluations: Sequence[Evaluation], patterns: Sequence[str]) -> list
     return [e for e in evaluations if not any(fnmatchcase(e.model, p) for p in patterns)]
 
 
-def _write(made: Landscape, args: argparse.Namespace) -> None:
+def _write(made: Landscape, args: argparse.Namespace, writing: Writing) -> None:
     from benchharmony.landscape.text import print_landscape
-    from benchharmony.terminal import say, stdout_console
+    from benchharmony.terminal import stdout_console
     from benchharmony.writing import write_whole
 
     if args.output:
-        write_whole(args.output, made.render(args.format))
-        if not args.quiet:
-            say(f"written: {args.output}")
+        writing(lambda: write_whole(args.output, made.render(args.format)), args.output)
     elif args.format == "text":
         print_landscape(made.record, stdout_console())
     else:

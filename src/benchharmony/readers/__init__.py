@@ -167,7 +167,10 @@ def _with_score(
 
 
 def _without_repeats(evaluations: list[Evaluation]) -> tuple[list[Evaluation], list[str]]:
-    """Keep the first of evaluations that hold the same results of the same model."""
+    """Keep the first of evaluations that hold the same results of the same model.
+
+    Recorded probabilities are results too: partitions are made of them.
+    """
     kept: dict[str, Evaluation] = {}
     notes = []
     for evaluation in evaluations:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchharmony.commands.outputs import Writing
 from benchharmony.commands.plotting import add_plots, write_plots
 from benchharmony.errors import BenchharmonyError
 
@@ -73,6 +77,7 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
     groups: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
         groups.setdefault(evaluation.benchmark, []).append(evaluation)
+    _check_export(args, list(groups))
     results, errors = [], []
     with Progress(args.quiet) as progress:
         progress.expect(len(groups), "rebalancing")
@@ -87,9 +92,11 @@ def run(args: argparse.Namespace, evaluations: Sequence[Evaluation], settings: S
         raise BenchharmonyError(f"{errors[0]}{more}")
     for line in errors:
         say(f"left out: {line}")
+    writing = Writing(args.quiet)
     if args.export:
-        _export(args, results)
-    _show(args, results)
+        _export(args, results, writing)
+    _show(args, results, writing)
+    writing.finish()
     return 0
 
 
@@ -139,35 +146,33 @@ def partition_for(
     return list(models), split, []
 
 
-def _show(args: argparse.Namespace, results: list[Rebalance]) -> None:
+def _show(args: argparse.Namespace, results: list[Rebalance], writing: Writing) -> None:
     from benchharmony.rebalancing.result import document
     from benchharmony.rebalancing.text import print_rebalance, to_text
-    from benchharmony.terminal import say, stdout_console
+    from benchharmony.terminal import stdout_console
     from benchharmony.writing import write_whole
 
     made = document(results)
     if args.html:
         from benchharmony.page import rebalance_page, save_page
 
-        save_page(args, lambda command: rebalance_page(made, command=command))
+        writing(lambda: save_page(args, lambda command: rebalance_page(made, command=command)))
     if args.plot:
         from benchharmony.rebalancing.plot import write_plot
 
-        write_plot(made, args.plot)
-        if not args.quiet:
-            say(f"written: {args.plot}")
+        writing(lambda: write_plot(made, args.plot), args.plot)
     if args.plots:
         from benchharmony.plots import save_for_print
         from benchharmony.rebalancing.plot import curve_specs
 
-        write_plots(
-            args, lambda told: save_for_print(lambda s: curve_specs(made, s), args.plots, told)
-        )
+        def draw(told: Callable[[str], None]) -> list[Path]:
+            return save_for_print(lambda size: curve_specs(made, size), args.plots, told)
+
+        writing(lambda: write_plots(args, draw))
     as_json = json.dumps(made, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     if args.output:
-        write_whole(args.output, as_json if args.format == "json" else to_text(made))
-        if not args.quiet:
-            say(f"written: {args.output}")
+        whole = as_json if args.format == "json" else to_text(made)
+        writing(lambda: write_whole(args.output, whole), args.output)
     elif args.format == "json":
         sys.stdout.write(as_json)
     else:
@@ -175,20 +180,51 @@ def _show(args: argparse.Namespace, results: list[Rebalance]) -> None:
     sys.stdout.flush()
 
 
-def _export(args: argparse.Namespace, results: list[Rebalance]) -> None:
-    from benchharmony.rebalancing.export import export, file_name
+def _check_export(args: argparse.Namespace, benchmarks: Sequence[str]) -> None:
+    """Refuse before any work what could not be written for these benchmarks."""
+    from benchharmony.rebalancing.export import file_name
+
+    if not args.export:
+        return
+    if len({file_name(name) for name in benchmarks}) < len(benchmarks):
+        raise BenchharmonyError("--export: benchmarks whose names give the same file name")
+    if args.task and len(benchmarks) > 1:
+        raise BenchharmonyError("--task names one task, but several benchmarks were read")
+
+
+def check_curves(args: argparse.Namespace) -> None:
+    """Refuse before any work a picture of curves that cannot be drawn.
+
+    Raises
+    ------
+    BenchharmonyError
+        For another ending, a strategy without a curve, or without the extra for plots.
+    """
+    from benchharmony.rebalancing.plot import check_ending
+
+    if args.plot and check_ending(args.plot) != ".json" and find_spec("vl_convert") is None:
+        from benchharmony.plots.files import EXTRA
+
+        raise BenchharmonyError(f"--plot: {EXTRA}")
+    if (args.plot or args.plots) and args.strategy == "weights":
+        raise BenchharmonyError(
+            "--strategy weights removes nothing, so there is no curve for --plot or --plots"
+        )
+
+
+def _export(args: argparse.Namespace, results: list[Rebalance], writing: Writing) -> None:
+    for result in results:
+        writing(partial(_export_one, args, result))
+
+
+def _export_one(args: argparse.Namespace, result: Rebalance) -> None:
+    from benchharmony.rebalancing.export import export
     from benchharmony.terminal import say
 
-    names = [file_name(r.benchmark) for r in results]
-    if len(set(names)) < len(names):
-        raise BenchharmonyError("--export: benchmarks whose names give the same file name")
-    if args.task and len(results) > 1:
-        raise BenchharmonyError("--task names one task, but several benchmarks were read")
-    for result in results:
-        written, notes = export(result, args.export, items=args.items, task=args.task)
-        if args.quiet:
-            continue
-        for note in notes:
-            say(note)
-        for path in written:
-            say(f"written: {path}")
+    written, notes = export(result, args.export, items=args.items, task=args.task)
+    if args.quiet:
+        return
+    for note in notes:
+        say(note)
+    for path in written:
+        say(f"written: {path}")

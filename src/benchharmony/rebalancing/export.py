@@ -44,30 +44,40 @@ def export(
         What could not be written, and why.
     """
     base = Path(folder) / file_name(result.benchmark)
-    written: list[Path] = []
+    made: dict[str, bytes] = {"-keep.jsonl": _lines(keep_list(result))}
     notes: list[str] = []
-
-    def put(ending: str, data: bytes) -> None:
+    if result.strategy == "weights":
+        made["-weights.jsonl"] = _lines(weight_list(result))
+    else:
+        made["-drop.jsonl"] = _lines(drop_list(result))
+        notes += _for_the_harness(made, result, items, task)
+    written = []
+    for ending, data in made.items():  # all of it is there before the first file is
         path = base.with_name(base.name + ending)
         write_whole(path, data)
         written.append(path)
+    return written, notes
 
-    put("-keep.jsonl", _lines(keep_list(result)))
-    if result.strategy == "weights":
-        put("-weights.jsonl", _lines(weight_list(result)))
-        return written, notes
-    put("-drop.jsonl", _lines(drop_list(result)))
+
+def _for_the_harness(
+    made: dict[str, bytes], result: Rebalance, items: str | Path | None, task: str | None
+) -> list[str]:
+    """Add the pruned copy and the sample list, where they can be made; return notes."""
+    notes: list[str] = []
     if items is not None:
-        data, more = pruned_lines(result, items)
-        put("-pruned.jsonl", data)
-        notes += more
+        try:
+            made["-pruned.jsonl"], more = pruned_lines(result, items)
+        except BenchharmonyError as error:
+            notes.append(f"no pruned copy: {error}")
+        else:
+            notes += more
     try:
         samples = lm_eval_samples(result, items=items, task=task)
     except BenchharmonyError as error:
         notes.append(f"no lm-eval sample list: {error}")
     else:
-        put("-samples.json", (json.dumps(samples) + "\n").encode())
-    return written, notes
+        made["-samples.json"] = (json.dumps(samples) + "\n").encode()
+    return notes
 
 
 def keep_list(result: Rebalance) -> Iterator[dict[str, Any]]:

@@ -68,14 +68,26 @@ def write_plot(document: dict[str, Any], path: str | Path) -> None:
     from benchharmony.plots.files import save
 
     target = Path(path)
-    ending = target.suffix.lower()
+    ending = check_ending(path)
     spec = chart(document)
     if ending == ".json":
         write_whole(target, json.dumps(spec, indent=1, allow_nan=False).encode())
         return
-    if ending not in (".svg", ".png", ".pdf"):
-        raise BenchharmonyError(f"{target}: plots are written as .svg, .png, .pdf or .json")
     save(spec, target)
+
+
+def check_ending(path: str | Path) -> str:
+    """Return the ending of a file for the chart.
+
+    Raises
+    ------
+    BenchharmonyError
+        For another ending than the four.
+    """
+    ending = Path(path).suffix
+    if ending not in (".svg", ".png", ".pdf", ".json"):
+        raise BenchharmonyError(f"{path}: plots are written as .svg, .png, .pdf or .json")
+    return ending
 
 
 def _has_curve(entry: dict[str, Any]) -> bool:

@@ -21,6 +21,7 @@ from benchharmony.indices import Indices, decompose, indices
 from benchharmony.keywords import keywords
 from benchharmony.partition import Partition
 from benchharmony.power import unseen_sentence
+from benchharmony.report.runs import tell_runs_apart
 from benchharmony.report.settings import Settings
 from benchharmony.report.sureness import (
     Sureness,
@@ -289,6 +290,7 @@ def document(records: list[dict[str, Any]], settings: Mapping[str, Any]) -> dict
     from benchharmony._version import __version__
 
     add_q_values(records)
+    tell_runs_apart(records)
     return {
         "schema": SCHEMA,
         "version": __version__,

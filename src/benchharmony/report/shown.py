@@ -28,6 +28,11 @@ def interval(bounds: list[float] | None, digits: int = 3) -> str:
     return "" if not bounds else f"[{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]"
 
 
+def verdict_lines(given: dict[str, Any] | None) -> list[str]:
+    """Return a verdict of a record in words, not yet safe to show: why first, then the notes."""
+    return [] if given is None else [f"{given['label']}. {given['sentence']}", *given["notes"]]
+
+
 def safe_cell(value: Any) -> Any:
     """Return a value for a CSV cell; text that a spreadsheet would run is quoted with ``'``."""
     if isinstance(value, str):

@@ -18,7 +18,7 @@ from benchharmony.report.names import (
     cut_names,
     without_folders,
 )
-from benchharmony.report.shown import interval, number, shown
+from benchharmony.report.shown import interval, number, shown, verdict_lines
 from benchharmony.terminal import bar, can_draw, page_console
 from benchharmony.verdict import (
     ARTEFACT,
@@ -151,8 +151,8 @@ def _details(entry: dict[str, Any], unicode: bool) -> RenderableType:
 
 def _verdict(given: dict[str, Any]) -> list[RenderableType]:
     _, style = _VERDICTS[given["label"]]
-    lines = [Text(shown(f"{given['label']}. {given['sentence']}", 400), style=style)]
-    lines += [Text(shown(note, 400)) for note in given["notes"]]
+    why, *notes = (shown(line, 400) for line in verdict_lines(given))
+    lines = [Text(why, style=style), *map(Text, notes)]
     return [Padding(line, (0, 0, 0, 2), expand=False) for line in lines]
 
 

@@ -9,7 +9,15 @@ import json
 from typing import Any
 
 from benchharmony.errors import BenchharmonyError
-from benchharmony.report.shown import interval, number, safe_cell, safe_code, safe_markdown, shown
+from benchharmony.report.shown import (
+    interval,
+    number,
+    safe_cell,
+    safe_code,
+    safe_markdown,
+    shown,
+    verdict_lines,
+)
 
 #: Flat columns of one evaluation: name and path in the record.
 _COLUMNS: tuple[tuple[str, tuple[str | int, ...]], ...] = (
@@ -99,10 +107,13 @@ def to_csv(record: dict[str, Any]) -> str:
 
 
 def to_markdown(record: dict[str, Any]) -> str:
-    """Return a table of the evaluations and, under it, the subdomains and warnings of each."""
+    """Return a table of the evaluations and, under it, what the text report says of each.
+
+    That is the verdict with its reason and notes, the subdomains and the warnings.
+    """
     lines = [
         f"| {' | '.join(_HEADS)} |",
-        "|---|---|--:|--:|--:|--:|--:|--:|---|",
+        "|---|---|--:|--:|--:|--:|--:|--:|---|---|",
     ]
     lines += [f"| {' | '.join(map(safe_markdown, _overview(e)))} |" for e in record["evaluations"]]
     for entry in record["evaluations"]:
@@ -111,6 +122,8 @@ def to_markdown(record: dict[str, Any]) -> str:
             f"## {safe_markdown(entry['benchmark'])} / {safe_markdown(entry['model'])}",
             "",
         ]
+        for line in verdict_lines(entry["verdict"]):
+            lines += [safe_markdown(line, 1000), ""]
         if entry["subdomains"]:
             lines += [
                 "| subdomain | items | share | score | mass | keywords |",
@@ -133,9 +146,10 @@ def to_markdown(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-#: Heads of the short table; every column but the first two and the last is a number.
+#: Heads of the short table; every column but the first two and the last two is a number.
 _HEADS = (
-    "benchmark", "model", "items", "score", "HARMONY", "adjusted", "agreement", "k", "partition"
+    "benchmark", "model", "items", "score", "HARMONY", "adjusted", "agreement", "k", "partition",
+    "verdict",
 )  # fmt: skip
 
 
@@ -151,6 +165,7 @@ def _overview(entry: dict[str, Any]) -> list[str]:
         number(h["agreement"]),
         str(split["k"] or "-"),
         split["kind"] or "-",
+        entry["verdict"]["label"] if entry["verdict"] else "-",
     ]
 
 

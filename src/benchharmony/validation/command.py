@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
+from benchharmony.commands.outputs import Writing
 from benchharmony.commands.plotting import add_plots, write_plots
 from benchharmony.errors import BenchharmonyError
 
@@ -113,26 +114,26 @@ def _cases(args: argparse.Namespace, evaluations: Sequence[Evaluation]) -> list[
 
 
 def _show(args: argparse.Namespace, record: dict[str, Any]) -> None:
-    from benchharmony.terminal import say, stdout_console
+    from benchharmony.terminal import stdout_console
     from benchharmony.validation.views import print_validation, render
     from benchharmony.writing import write_whole
 
+    writing = Writing(args.quiet)
     if args.record:
-        write_whole(args.record, render(record, "json"))
+        writing(lambda: write_whole(args.record, render(record, "json")), args.record)
     if args.plots:
         from benchharmony.validation.plots import save_plots
 
-        write_plots(args, lambda told: save_plots(record, args.plots, told))
+        writing(lambda: write_plots(args, lambda told: save_plots(record, args.plots, told)))
     if args.html:
         from benchharmony.page import save_page, validation_page
 
-        save_page(args, lambda command: validation_page(record, command=command))
+        writing(lambda: save_page(args, lambda command: validation_page(record, command=command)))
     if args.output:
-        write_whole(args.output, render(record, args.format))
-        if not args.quiet:
-            say(f"written: {args.output}")
+        writing(lambda: write_whole(args.output, render(record, args.format)), args.output)
     elif args.format == "text":
         print_validation(record, stdout_console())
     else:
         sys.stdout.write(render(record, args.format))
     sys.stdout.flush()
+    writing.finish()
