@@ -336,15 +336,23 @@ class _Run:
 
     def _choice_note(self, models: tuple[ModelResult, ...]) -> tuple[str, ...]:
         """Say when it mattered which items of their subdomains went, and not only how many."""
-        p = holm([m.effect.p_within for m in models])
-        moved = [m for m, value in zip(models, p, strict=True) if value < 1 - self.level]
-        if not moved:
+        effects = [m.effect for m in models]
+        p_within, p_sizes = holm([e.p_within for e in effects]), holm([e.p_sizes for e in effects])
+        moved = np.flatnonzero(p_within < 1 - self.level)
+        if len(moved) == 0:
             return ()
-        worst = max(moved, key=lambda m: abs(m.effect.by_choice)).effect
+        worst = max(moved, key=lambda i: abs(effects[i].by_choice))
+        effect, p = effects[worst], float(p_sizes[worst])
+        if p <= 1 - self.level:
+            sure = " (p < 0.001)" if p < 0.001 else f" (p = {p:.3f})"
+            sign = "so only what the sizes do is a sign of uneven sizes, not the rest of the shift"
+        else:
+            sure, sign = "", "so this shift is no sign of uneven sizes"
+        most = f", most for {models[worst].model}" if len(models) > 1 else ""
         return (
             f"for {len(moved)} of {len(models)} models it mattered which items of their subdomains "
-            f"went: {worst.by_choice:+.3f} of a shift of {worst.shift:+.3f} is their choice, "
-            f"{worst.by_sizes:+.3f} the sizes; what the items were chosen by goes along with being "
-            "right, so this shift is no sign of uneven sizes (--strategy balance --keep random "
-            "shows the sizes alone)",
+            f"went{most}: {effect.by_choice:+.3f} of a shift of {effect.shift:+.3f} is their "
+            f"choice, {effect.by_sizes:+.3f} the sizes{sure}; what the items were chosen by goes "
+            f"along with being right, {sign} (--strategy balance --keep random shows the sizes "
+            "alone)",
         )
