@@ -23,7 +23,7 @@ from benchharmony.rebalancing.curve import (
 )
 from benchharmony.rebalancing.drop_reasons import drop_list
 from benchharmony.rebalancing.fragility import AT_GAIN, AT_REMOVAL, at_gain, at_removal, over_models
-from benchharmony.rebalancing.post_stratified import post_stratified
+from benchharmony.rebalancing.post_stratified import post_stratified, shuffled
 from benchharmony.rebalancing.pruning import (
     Keep,
     Order,
@@ -96,7 +96,8 @@ def rebalance(
     bandwidth, epsilon : float
         Of H.
     draws, permutations : int
-        Random removals behind a band, and behind a p-value of graded scores.
+        Random removals behind a band; behind a p-value of graded scores, and shuffles of the
+        scores behind the p-values of the sizes alone.
     level : float
         Of bands and intervals; a rank change is more than noise at ``1 - level``.
     seed : int
@@ -259,20 +260,23 @@ class _Run:
         n = len(self.labels)
         stops = stops_for(order, n, FRACTIONS, (0, stop))
         stops = [s for s in stops if s == 0 or s >= order.asked]
-        curves = [
-            curve(
-                s, self.labels, order, stops, scale=self.scale, draws=self.draws,
-                permutations=self.permutations, level=self.level, seed=self.seed,
-            )
-            for s in self._scores()
-        ]  # fmt: skip
+        curves, equal = [], []
+        for s in self._scores():
+            dealt = shuffled(s, self.labels, self.permutations, self.seed)
+            curves.append(
+                curve(
+                    s, self.labels, order, stops, scale=self.scale, draws=self.draws,
+                    permutations=self.permutations, level=self.level, seed=self.seed, dealt=dealt,
+                )
+            )  # fmt: skip
+            equal.append(post_stratified(s, self.labels, self.level, dealt=dealt))
         at = stops.index(stop)
         headline = corrected([points[at].effect for points in curves])
         tested = [p.effect for points in curves for p in points if p.removed > 0]
         every = iter(corrected(tested))
         out = []
-        for e, s, points, shift in zip(
-            self.evaluations, self._scores(), curves, headline, strict=True
+        for e, s, points, shift, weighted in zip(
+            self.evaluations, self._scores(), curves, headline, equal, strict=True
         ):
             points = tuple(replace(p, effect=next(every)) if p.removed > 0 else p for p in points)
             gain = at_gain(
@@ -281,8 +285,7 @@ class _Run:
             removal = at_removal(s, self.labels, order, self.fragility_removal, self.level)
             out.append(
                 ModelResult(
-                    e.model, points[0].values, points[at].values, shift,
-                    post_stratified(s, self.labels, self.level),
+                    e.model, points[0].values, points[at].values, shift, weighted,
                     {"removal": removal, "gain": gain}, points,
                 )
             )  # fmt: skip
@@ -333,15 +336,23 @@ class _Run:
 
     def _choice_note(self, models: tuple[ModelResult, ...]) -> tuple[str, ...]:
         """Say when it mattered which items of their subdomains went, and not only how many."""
-        p = holm([m.effect.p_within for m in models])
-        moved = [m for m, value in zip(models, p, strict=True) if value < 1 - self.level]
-        if not moved:
+        effects = [m.effect for m in models]
+        p_within, p_sizes = holm([e.p_within for e in effects]), holm([e.p_sizes for e in effects])
+        moved = np.flatnonzero(p_within < 1 - self.level)
+        if len(moved) == 0:
             return ()
-        worst = max(moved, key=lambda m: abs(m.effect.by_choice)).effect
+        worst = max(moved, key=lambda i: abs(effects[i].by_choice))
+        effect, p = effects[worst], float(p_sizes[worst])
+        if p <= 1 - self.level:
+            sure = " (p < 0.001)" if p < 0.001 else f" (p = {p:.3f})"
+            sign = "so only what the sizes do is a sign of uneven sizes, not the rest of the shift"
+        else:
+            sure, sign = "", "so this shift is no sign of uneven sizes"
+        most = f", most for {models[worst].model}" if len(models) > 1 else ""
         return (
             f"for {len(moved)} of {len(models)} models it mattered which items of their subdomains "
-            f"went: {worst.by_choice:+.3f} of a shift of {worst.shift:+.3f} is their choice, "
-            f"{worst.by_sizes:+.3f} the sizes; what the items were chosen by goes along with being "
-            "right, so this shift is no sign of uneven sizes (--strategy balance --keep random "
-            "shows the sizes alone)",
+            f"went{most}: {effect.by_choice:+.3f} of a shift of {effect.shift:+.3f} is their "
+            f"choice, {effect.by_sizes:+.3f} the sizes{sure}; what the items were chosen by goes "
+            f"along with being right, {sign} (--strategy balance --keep random shows the sizes "
+            "alone)",
         )

@@ -11,6 +11,7 @@ from benchharmony.page.shell import render
 from benchharmony.page.short import in_short
 from benchharmony.page.words import Answer, counted, isolated, listed
 from benchharmony.plots.style import Size
+from benchharmony.rebalancing.removal_tests import holm
 from benchharmony.report.shown import interval, number
 
 #: Models whose curves are drawn, those whose score moves most.
@@ -47,7 +48,8 @@ _GLOSSARY = (
     (
         "by sizes, by choice",
         "The shift falls into two parts: what the new sizes of the subdomains do, and what it "
-        "does which items of each were kept.",
+        "does which items of each were kept. The p of the sizes: how often scores shuffled over "
+        "the items give as much, corrected for the number of models.",
     ),
     (
         "fragility",
@@ -130,26 +132,54 @@ def _answer(e: dict[str, Any]) -> Answer:
         return _HOLDS
     if e["strategy"] == "weights":
         return _SIZES
-    sizes = [m["effect"]["p_sizes"] for m in moved]
-    return _SIZES if any(p is not None and p <= alpha for p in sizes) else _CHOICE
+    return _SIZES if any(_sizes_p(e, m) <= alpha for m in moved) else _CHOICE
+
+
+def _sizes_p(e: dict[str, Any], m: dict[str, Any]) -> float:
+    """Return the p-value of what the sizes alone do to a model, corrected over the models."""
+    p = holm([other["effect"]["p_sizes"] for other in e["models"]])
+    return float(p[e["models"].index(m)])
 
 
 def _why(e: dict[str, Any]) -> str:
+    """Say what moves most: by the sizes where they are the answer, else altogether."""
     if not e["models"]:
         return ""
-    most = max(e["models"], key=lambda m: abs(_shift(e, m)[0]))
-    shift, p = _shift(e, most)
-    after = most["post_stratified"]["score"] if e["strategy"] == "weights" else (
-        most["effect"]["after"]
-    )  # fmt: skip
     several = "" if len(e["models"]) == 1 else (
         f" {len(_moved(e))} of {len(e['models'])} models move by more than chance."
     )  # fmt: skip
-    sure = "" if p is None else f", p {'' if p < 0.001 else '= '}{_p(p)}"
-    return (
-        f"{isolated(most['model'])} moves most: from {most['effect']['before']:.3f} to "
-        f"{after:.3f} ({shift:+.3f}{sure}).{several}"
-    )
+    most = max(e["models"], key=lambda m: abs(_shift(e, m)[0]))
+    shift, p = _shift(e, most)
+    if e["strategy"] == "weights":
+        after = most["post_stratified"]["score"]
+        return f"{isolated(most['model'])} moves most: {_way(most, after, shift, p)}.{several}"
+    alpha = 1 - e["settings"]["level"]
+    by_sizes = [m for m in _moved(e) if _sizes_p(e, m) <= alpha]
+    if by_sizes:
+        most = max(by_sizes, key=lambda m: abs(m["effect"]["by_sizes"]))
+        effect = most["effect"]
+        way = _way(most, effect["after"], *_shift(e, most))
+        return (
+            f"The sizes alone move the score of {isolated(most['model'])} by "
+            f"{effect['by_sizes']:+.3f}{_sure(_sizes_p(e, most), ' (', ')')}; with the choice of "
+            f"the items it moves {way}.{several}"
+        )
+    said = f"{isolated(most['model'])} moves most: {_way(most, most['effect']['after'], shift, p)}."
+    p_sizes = _sizes_p(e, most)
+    if not _moved(e) and p_sizes <= alpha:
+        said += (
+            f" What the sizes alone do, {most['effect']['by_sizes']:+.3f}, is more than chance"
+            f"{_sure(p_sizes, ' (', ')')}, but the whole shift is not."
+        )
+    return said + several
+
+
+def _way(m: dict[str, Any], after: float, shift: float, p: float | None) -> str:
+    return f"from {m['effect']['before']:.3f} to {after:.3f} ({shift:+.3f}{_sure(p, ', ')})"
+
+
+def _sure(p: float | None, before: str, after: str = "") -> str:
+    return "" if p is None else f"{before}p {'' if p < 0.001 else '= '}{_p(p)}{after}"
 
 
 def _view(e: dict[str, Any], row: dict[str, Any], drawer: Drawer) -> dict[str, Any]:

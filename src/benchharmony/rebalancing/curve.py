@@ -16,6 +16,7 @@ from benchharmony.metric import (
     shrunken_performance,
     size_evenness,
 )
+from benchharmony.rebalancing.post_stratified import shuffled
 from benchharmony.rebalancing.pruning import Order
 from benchharmony.rebalancing.random_removal import is_binary, removed_anywhere, removed_within
 from benchharmony.rebalancing.removal_tests import Drawn, Effect, draw_totals, effect
@@ -129,6 +130,7 @@ def curve(
     permutations: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
+    dealt: FloatArray | None = None,
 ) -> tuple[Point, ...]:
     """Return one model's curve.
 
@@ -145,11 +147,14 @@ def curve(
     draws : int
         Random removals behind every band.
     permutations : int
-        Random subsets behind the p-values of graded scores.
+        Random subsets behind the p-values of graded scores, and shuffles behind those of the sizes.
     level : float
         Of bands and intervals.
     seed : int
         Of all draws.
+    dealt : ndarray, shape (shuffles, k), optional
+        What :func:`~benchharmony.rebalancing.post_stratified.shuffled` gives, where it has been
+        drawn already.
     """
     n = len(scores)
     sums = kept_sums(scores, labels, order, stops)
@@ -159,6 +164,8 @@ def curve(
     anywhere = removed_anywhere(scores, labels, [n - s for s in stops], draws, rng)
     within = removed_within(scores, labels, sizes, draws, rng)
     kept = [order.kept(n, stop) for stop in stops]
+    if dealt is None:
+        dealt = shuffled(scores, labels, permutations, seed)
     tested: Sequence[Drawn | None] = [None] * len(stops)
     if not is_binary(scores):
         tested = draw_totals(scores, labels, kept, permutations, seed)
@@ -170,7 +177,7 @@ def curve(
             random=_bands(anywhere[i], scale, level),
             within=_bands(within[i], scale, level),
             effect=effect(
-                scores, labels, kept[i], level=level, seed=seed, drawn=tested[i],
+                scores, labels, kept[i], level=level, seed=seed, drawn=tested[i], dealt=dealt,
             ),
         )
         for i, stop in enumerate(stops)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchharmony.rebalancing.curve import FRACTIONS, Scale, kept_sums, quantities
-from benchharmony.rebalancing.post_stratified import reweighted
+from benchharmony.rebalancing.post_stratified import size_shift
 from benchharmony.rebalancing.pruning import Order
 from benchharmony.rebalancing.random_removal import removal_sd
 from benchharmony.rebalancing.removal_tests import shift_interval
@@ -90,7 +90,7 @@ def fragility_at(
     limits = (0.0, max(-low, high)) if low <= 0 <= high else tuple(sorted((abs(low), abs(high))))
     chance = float(np.sqrt(2 / np.pi)) * removal_sd(scores, n - stop)
     shares = np.bincount(labels[kept], minlength=int(labels.max()) + 1) / kept.sum()
-    by_sizes = abs(reweighted(scores, labels, shares, level).shift)
+    by_sizes = abs(size_shift(scores, labels, shares))
     return Fragility(
         matched, at, stop / n, shift, (limits[0], limits[1]), by_sizes, chance,
         max(0.0, shift - chance),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, stdtrit
 
-from benchharmony.rebalancing.post_stratified import reweighted
+from benchharmony.rebalancing.post_stratified import reweighted, shuffled
 from benchharmony.rebalancing.random_removal import (
     drawn_p,
     exact_p_anywhere,
@@ -44,9 +44,10 @@ class Effect:
         What the new sizes alone do: ``sum (w'_g - w_g) Psi_g``, the mean shift of random removal
         with the same number from every subdomain.
     by_sizes_ci : (float, float)
-        Its normal interval for other items, the sizes given.
+        Its interval for other items, the sizes given.
     p_sizes : float
-        Two-sided normal test of "the sizes alone do nothing".
+        Two-sided permutation test of "the sizes alone do nothing"
+        (:mod:`benchharmony.rebalancing.post_stratified`).
     by_choice : float
         The rest: which items of their subdomains went.
     ci : (float, float)
@@ -99,6 +100,7 @@ def effect(
     level: float = 0.95,
     seed: int = 0,
     drawn: Drawn | None = None,
+    dealt: FloatArray | None = None,
 ) -> Effect:
     """Return the effect of keeping some items on one model's score.
 
@@ -111,18 +113,22 @@ def effect(
     kept : ndarray of bool, shape (n,)
         At least one.
     permutations : int
-        Random subsets for graded scores.
+        Random subsets for graded scores, and shuffles of the scores for the sizes alone.
     level : float
         Of the interval.
     seed : int
         Of the permutations.
     drawn : Drawn, optional
-        The permutations, where they have been drawn already.
+        The random subsets, where they have been drawn already.
+    dealt : ndarray, shape (shuffles, k), optional
+        What :func:`~benchharmony.rebalancing.post_stratified.shuffled` gives, likewise.
     """
     before, after = float(scores.mean()), float(scores[kept].mean())
     sd = removal_sd(scores, int(kept.sum()))
     shares = np.bincount(labels[kept], minlength=int(labels.max()) + 1) / kept.sum()
-    sizes = reweighted(scores, labels, shares, level)
+    if dealt is None:
+        dealt = shuffled(scores, labels, permutations, seed)
+    sizes = reweighted(scores, labels, shares, level, dealt=dealt)
     exact = is_binary(scores)
     if exact:
         p_random, p_within = exact_p_anywhere(scores, kept), exact_p_within(scores, labels, kept)

@@ -200,10 +200,11 @@ def _footer(entry: dict[str, Any]) -> str:
         return "Every subdomain has the same weight; +- is one standard error."
     return (
         "p: two-sided, against random removal of as many items (in the first table Holm-corrected "
-        "over the models). by sizes: what the new sizes alone do, and its p (normal). 'same per "
-        "subd.': as many from every subdomain, at random; a score outside that band moved also by "
-        "which items went. A shift can be honest difficulty: it says what the average hangs on, "
-        f"not that it is wrong. ({s['level']:.0%} bands, seed {s['seed']})"
+        "over the models). by sizes: what the new sizes alone do, and its p (against scores "
+        "shuffled over the items). 'same per subd.': as many from every subdomain, at random; a "
+        "score outside that band moved also by which items went. A shift can be honest "
+        "difficulty: it says what the average hangs on, not that it is wrong. "
+        f"({s['level']:.0%} bands, seed {s['seed']})"
     )
 
 
