@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchharmony.cli import main
+from benchharmony.commands.outputs import Writing
+from benchharmony.errors import BenchharmonyError
 from benchharmony.readers import read_sources
 from benchharmony.storage import save
 from benchharmony.terminal import stdout_console
@@ -259,3 +261,20 @@ def test_a_task_for_two_benchmarks_is_refused_before_anything_is_pruned(
     words = ["rebalance", tmp_path / "in", "--task", "t", "--export", tmp_path / "out"]
     code, said = run(capsys, *words)
     assert (code, "--task names one task" in said) == (2, True)
+
+
+def test_a_reader_who_has_gone_hides_no_failure_of_a_file(monkeypatch):
+    def full():
+        raise OSError("disk full")
+
+    def gone():
+        raise BrokenPipeError
+
+    seen = []
+    monkeypatch.setattr("benchharmony.commands.outputs.discard_stdout", lambda: seen.append(1))
+    writing = Writing(quiet=True)
+    writing(full)
+    writing.show(gone)
+    assert seen == [1]
+    with pytest.raises(BenchharmonyError, match="disk full"):
+        writing.finish()

@@ -123,3 +123,13 @@ def test_sizes_that_the_choice_makes_up_for_are_told(both):
     )))  # fmt: skip
     assert "does not hang on over-represented items" in page
     assert "What the sizes alone do, -0.032, is more than chance (p < 0.001)" in page
+
+
+def test_one_small_p_of_twenty_models_does_not_blame_the_sizes():
+    models, split = benchmark([60, 20], [[0.5, 0.5]] * 20)
+    made = document([rebalance(models, split, strategy="weights", **FAST)])
+    for place, m in enumerate(made["benchmarks"][0]["models"]):
+        m["post_stratified"]["p_value"] = 0.03 if place == 3 else 0.5
+    assert HANGS not in words(rebalance_page(made))
+    made["benchmarks"][0]["models"][3]["post_stratified"]["p_value"] = 0.0001
+    assert HANGS in words(rebalance_page(made))

@@ -85,13 +85,12 @@ def test_samples_are_places_in_the_file_in_ascending_order(made, tmp_path):
     assert {order[place] for place in samples["my_task"]} == set(made.kept)
 
 
-def test_items_of_another_benchmark_give_no_copy_and_the_lists_all_the_same(made, tmp_path):
+def test_items_of_another_benchmark_are_refused_and_nothing_is_written(made, tmp_path):
     source = tmp_path / "items.jsonl"
     write_items(source, ["other 1", "other 2"])
-    written, notes = export(made, tmp_path / "out", items=source)
-    assert {p.name for p in written} == {p.name for p in (tmp_path / "out").iterdir()}
-    assert {p.name for p in written} == {"planted-keep.jsonl", "planted-drop.jsonl"}
-    assert any("no pruned copy" in note and "first id kept" in note for note in notes)
+    with pytest.raises(BenchharmonyError, match="first id kept"):
+        export(made, tmp_path / "out", items=source)
+    assert not (tmp_path / "out").exists()
 
 
 def test_items_without_ids_are_known_by_their_place(tmp_path):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from benchharmony.errors import BenchharmonyError
-from benchharmony.terminal import say
+from benchharmony.terminal import discard_stdout, say
 
 #: Flags that name one file to write, by their attribute.
 _FILES = {
@@ -95,6 +96,14 @@ class Writing:
         if not self._quiet:
             for path in paths:
                 say(f"written: {path}")
+
+    def show(self, show: Callable[[], object]) -> None:
+        """Print on stdout. A reader who has gone (``| head``) hides no failure of a file."""
+        try:
+            show()
+            sys.stdout.flush()
+        except BrokenPipeError:
+            discard_stdout()
 
     def finish(self) -> None:
         """Say what could not be written.

@@ -54,13 +54,8 @@ def write_plots(args: argparse.Namespace, save: Save, expected: int | None = Non
         return
     from benchharmony.terminal import Progress, say
 
-    try:
-        with Progress(args.quiet) as progress:
-            progress.expect(expected, "drawing")
-            written = save(progress.step)
-    except (BenchharmonyError, OSError):
-        if Path(args.plots).is_dir() and not args.quiet:
-            say(f"not all pictures are written; those that are lie in {args.plots}")
-        raise
+    with Progress(args.quiet) as progress:
+        progress.expect(expected, "drawing")
+        written = save(progress.step)
     if not args.quiet:
         say(f"written: {len(written)} files in {args.plots}")

@@ -19,7 +19,7 @@ from benchharmony.commands.settings import add_settings, settings_of
 from benchharmony.commands.sources import add_sources, read
 from benchharmony.commands.work import add_work, tell_kept, work_of
 from benchharmony.errors import BenchharmonyError
-from benchharmony.terminal import Progress, discard_stdout, say, stdout_console
+from benchharmony.terminal import Progress, say, stdout_console
 
 if TYPE_CHECKING:
     from benchharmony.report import Report
@@ -82,10 +82,7 @@ def run(args: argparse.Namespace) -> int:
         writing(lambda: save_page(args, lambda command: report_page(made, command=command)))
     writing(lambda: _draw(made, args))
     write_exports(made, args, writing)
-    try:
-        _write(made, args, writing)
-    except BrokenPipeError:
-        discard_stdout()
+    _write(made, args, writing)
     code = _judge(made, args.fail_under)
     writing.finish()
     return code
@@ -123,14 +120,17 @@ def _write(made: Report, args: argparse.Namespace, writing: Writing) -> None:
         whole = to_text(made.record, details=True) if text else _rendered(made, args.format)
         writing(lambda: write_whole(args.output, whole), args.output)
     elif args.format == "text":
-        print_report(made.record, stdout_console(), details=args.details or None)
+        details = args.details or None
+        writing.show(lambda: print_report(made.record, stdout_console(), details=details))
     else:
-        whole = _rendered(made, args.format)
-        if isinstance(whole, bytes):
-            sys.stdout.buffer.write(whole)
-        else:
-            sys.stdout.write(whole)
-    sys.stdout.flush()
+        writing.show(lambda: _print(_rendered(made, args.format)))
+
+
+def _print(whole: str | bytes) -> None:
+    if isinstance(whole, bytes):
+        sys.stdout.buffer.write(whole)
+    else:
+        sys.stdout.write(whole)
 
 
 def _rendered(made: Report, form: str) -> str | bytes:

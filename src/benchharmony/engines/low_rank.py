@@ -22,9 +22,9 @@ from benchharmony.engines.workers import Workers, blocks
 FloatArray = NDArray[np.float64]
 T = TypeVar("T")
 
-#: Eigenvalues of the core under a share of the largest are left out: the one of these that leaves
-#: the smallest error.
-CUTS = {np.dtype(np.float64): tuple(10.0**-i for i in range(3, 13)), np.dtype(np.float32): (1e-5,)}
+#: Eigenvalues of the core under a share of the largest are left out: this share in float32, in
+#: float64 the one of these that leaves the smallest error.
+_CUT, _CUTS = 1e-5, tuple(10.0**-i for i in range(3, 13))
 #: Directions of the factors under this share of the largest are rounding.
 _SPAN = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
 #: Up to this many items float64 factors of all directions that help cost a second and 150 MB.
@@ -145,7 +145,7 @@ def low_rank(
         Of the landmarks.
     workers : Workers
     most_rank : int
-        Of the factors, where ``precise`` is not given.
+        Of the first check, and of the factors where ``precise`` is not given.
     precise : callable, optional
         Returns the tiles in float64; the factors are then float64 and of every direction of the
         landmarks that helps.
@@ -156,14 +156,15 @@ def low_rank(
         When the rank or the estimated error is too large.
     """
     even = evenly(len(tiles))
-    cut = CUTS[tiles.dtype][-1]
-    factored(tiles.similarity(even, even, tau), cut, most_rank)  # refuses before the work
+    factored(tiles.similarity(even, even, tau), _CUT, most_rank)  # refuses before the work
     places = landmarks(tiles, tau, seed, workers)
     if precise is not None:
         tiles, most_rank = precise(), len(places)
     dtype = tiles.dtype
-    found = factored(tiles.similarity(places, places, tau), CUTS[dtype][-1], most_rank)
-    kept = _helpful(tiles, tau, places, *found)
+    is_fine = dtype == np.float64
+    cut = _CUTS[-1] if is_fine else _CUT
+    found = factored(tiles.similarity(places, places, tau), cut, most_rank)
+    kept = _helpful(tiles, tau, places, *found) if is_fine else slice(None)
     project, signs = (x[..., kept].astype(dtype) for x in found)
     n, rank = len(tiles), len(signs)
     factors = np.empty((n, rank), dtype=dtype)
@@ -230,7 +231,7 @@ def _helpful(
     missing[np.equal.outer(probes, probes)] = 1
     factors = tiles.similarity(probes, places, tau).astype(np.float64) @ project
     errors, done = [], np.inf
-    cuts = [cut * size.max() for cut in CUTS[tiles.dtype]]
+    cuts = [cut * size.max() for cut in _CUTS]
     for cut in cuts:
         some = (size > cut) & (size <= done)
         missing -= (factors[:, some] * signs[some]) @ factors[:, some].T

@@ -94,7 +94,6 @@ def _write(made: Landscape, args: argparse.Namespace, writing: Writing) -> None:
     if args.output:
         writing(lambda: write_whole(args.output, made.render(args.format)), args.output)
     elif args.format == "text":
-        print_landscape(made.record, stdout_console())
+        writing.show(lambda: print_landscape(made.record, stdout_console()))
     else:
-        sys.stdout.write(made.render(args.format))
-    sys.stdout.flush()
+        writing.show(lambda: sys.stdout.write(made.render(args.format)))

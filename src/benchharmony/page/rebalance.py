@@ -116,7 +116,8 @@ def _row(i: int, e: dict[str, Any]) -> dict[str, Any]:
 def _shift(e: dict[str, Any], m: dict[str, Any]) -> tuple[float, float | None]:
     """Return the shift of a model's score and its p-value."""
     if e["strategy"] == "weights":
-        return m["post_stratified"]["shift"], m["post_stratified"]["p_value"]
+        p = _corrected(e, m, [x["post_stratified"]["p_value"] for x in e["models"]])
+        return m["post_stratified"]["shift"], p
     return m["effect"]["shift"], m["effect"]["p_holm"]
 
 
@@ -137,8 +138,11 @@ def _answer(e: dict[str, Any]) -> Answer:
 
 def _sizes_p(e: dict[str, Any], m: dict[str, Any]) -> float:
     """Return the p-value of what the sizes alone do to a model, corrected over the models."""
-    p = holm([other["effect"]["p_sizes"] for other in e["models"]])
-    return float(p[e["models"].index(m)])
+    return _corrected(e, m, [x["effect"]["p_sizes"] for x in e["models"]])
+
+
+def _corrected(e: dict[str, Any], m: dict[str, Any], p_values: list[float]) -> float:
+    return float(holm(p_values)[[x["model"] for x in e["models"]].index(m["model"])])
 
 
 def _why(e: dict[str, Any]) -> str:

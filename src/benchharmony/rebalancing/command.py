@@ -174,10 +174,9 @@ def _show(args: argparse.Namespace, results: list[Rebalance], writing: Writing) 
         whole = as_json if args.format == "json" else to_text(made)
         writing(lambda: write_whole(args.output, whole), args.output)
     elif args.format == "json":
-        sys.stdout.write(as_json)
+        writing.show(lambda: sys.stdout.write(as_json))
     else:
-        print_rebalance(made, stdout_console())
-    sys.stdout.flush()
+        writing.show(lambda: print_rebalance(made, stdout_console()))
 
 
 def _check_export(args: argparse.Namespace, benchmarks: Sequence[str]) -> None:
@@ -222,9 +221,5 @@ def _export_one(args: argparse.Namespace, result: Rebalance) -> None:
     from benchharmony.terminal import say
 
     written, notes = export(result, args.export, items=args.items, task=args.task)
-    if args.quiet:
-        return
-    for note in notes:
-        say(note)
-    for path in written:
-        say(f"written: {path}")
+    for line in [] if args.quiet else [*notes, *(f"written: {path}" for path in written)]:
+        say(line)

@@ -42,6 +42,11 @@ def export(
     written : list of Path
     notes : list of str
         What could not be written, and why.
+
+    Raises
+    ------
+    InputError
+        Where ``items`` asks for a pruned copy and none can be made; nothing is written then.
     """
     base = Path(folder) / file_name(result.benchmark)
     made: dict[str, bytes] = {"-keep.jsonl": _lines(keep_list(result))}
@@ -50,7 +55,7 @@ def export(
         made["-weights.jsonl"] = _lines(weight_list(result))
     else:
         made["-drop.jsonl"] = _lines(drop_list(result))
-        notes += _for_the_harness(made, result, items, task)
+        notes = _for_the_harness(made, result, items, task)
     written = []
     for ending, data in made.items():  # all of it is there before the first file is
         path = base.with_name(base.name + ending)
@@ -62,15 +67,10 @@ def export(
 def _for_the_harness(
     made: dict[str, bytes], result: Rebalance, items: str | Path | None, task: str | None
 ) -> list[str]:
-    """Add the pruned copy and the sample list, where they can be made; return notes."""
+    """Add the pruned copy, where it is asked for, and the sample list; return notes."""
     notes: list[str] = []
     if items is not None:
-        try:
-            made["-pruned.jsonl"], more = pruned_lines(result, items)
-        except BenchharmonyError as error:
-            notes.append(f"no pruned copy: {error}")
-        else:
-            notes += more
+        made["-pruned.jsonl"], notes = pruned_lines(result, items)
     try:
         samples = lm_eval_samples(result, items=items, task=task)
     except BenchharmonyError as error:

@@ -127,7 +127,8 @@ def shuffled(
     step = max(1, _CHUNK // len(scores))
     for first in range(0, shuffles, step):
         rows = slice(first, min(first + step, shuffles))
-        dealt = rng.permuted(np.tile(scores, (rows.stop - first, 1)), axis=1)
+        dealt = np.tile(scores, (rows.stop - first, 1))
+        rng.permuted(dealt, axis=1, out=dealt)
         totals[rows, occupied] = np.add.reduceat(dealt, start, axis=1)
     return totals / np.maximum(sizes, 1)
 

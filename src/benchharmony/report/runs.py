@@ -32,9 +32,9 @@ def tell_runs_apart(records: Sequence[dict[str, Any]]) -> None:
     """Warn in each such evaluation of a report which file it is from, and which another is."""
     for places in _together([(r["benchmark"], r["model"]) for r in records]):
         for i in places:
-            other = records[next(j for j in places if j != i)]
-            own, others = (next(iter(r["source"]["files"]), None) for r in (records[i], other))
-            where = f": this one is {own}, another {others}" if own != others else ""
+            files = [next(iter(records[j]["source"]["files"]), None) for j in (i, *places)]
+            other = next((f for f in files if f != files[0]), None)
+            where = f": this one is {files[0]}, another {other}" if other else ""
             records[i]["warnings"].append(
                 f"one of {len(places)} runs of this model on this benchmark, by their names{where}"
             )

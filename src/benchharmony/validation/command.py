@@ -132,8 +132,7 @@ def _show(args: argparse.Namespace, record: dict[str, Any]) -> None:
     if args.output:
         writing(lambda: write_whole(args.output, render(record, args.format)), args.output)
     elif args.format == "text":
-        print_validation(record, stdout_console())
+        writing.show(lambda: print_validation(record, stdout_console()))
     else:
-        sys.stdout.write(render(record, args.format))
-    sys.stdout.flush()
+        writing.show(lambda: sys.stdout.write(render(record, args.format)))
     writing.finish()
