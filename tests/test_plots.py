@@ -170,6 +170,12 @@ def test_on_a_screen_a_png_has_two_pixels_for_one(record, tmp_path):
     assert 1200 <= int.from_bytes(png[16:20]) <= 1640
 
 
+def test_endings_may_be_capitals(record, tmp_path):
+    pytest.importorskip("vl_convert")
+    assert save(plane_spec(record), tmp_path / "p.SVG").read_bytes().startswith(b"<svg")
+    assert save(plane_spec(record), tmp_path / "p.PDF").read_bytes().startswith(b"%PDF")
+
+
 def test_charts_are_altair_charts(record):
     altair = pytest.importorskip("altair")
     assert isinstance(plane(record), altair.LayerChart)

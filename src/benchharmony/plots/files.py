@@ -43,7 +43,7 @@ def save(spec: Spec, path: str | Path, size: Size | None = None) -> Path:
         For another ending, when vl-convert is not installed, or the file cannot be written.
     """
     target = Path(path)
-    if target.suffix not in _ENDINGS:
+    if target.suffix.lower() not in _ENDINGS:
         raise BenchharmonyError(f"{target}: plots are written as .svg or .png, or .pdf")
     write_whole(target, _drawn(spec, target, size))
     return target
@@ -76,9 +76,9 @@ def _drawn(spec: Spec, target: Path, size: Size | None) -> bytes:
     import vl_convert
 
     inches = None if size is None else size.inches
-    if target.suffix == ".svg":
+    if target.suffix.lower() == ".svg":
         return (svg if inches is None else _in_inches(svg, inches)).encode()
-    if target.suffix == ".pdf":
+    if target.suffix.lower() == ".pdf":
         return bytes(vl_convert.svg_to_pdf(svg if inches is None else _in_points(svg, inches)))
     if inches is None:
         return bytes(vl_convert.svg_to_png(svg, scale=_SCALE))

@@ -84,7 +84,7 @@ def check_ending(path: str | Path) -> str:
     BenchharmonyError
         For another ending than the four.
     """
-    ending = Path(path).suffix
+    ending = Path(path).suffix.lower()
     if ending not in (".svg", ".png", ".pdf", ".json"):
         raise BenchharmonyError(f"{path}: plots are written as .svg, .png, .pdf or .json")
     return ending
