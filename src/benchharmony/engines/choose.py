@@ -16,7 +16,7 @@ from benchharmony.engines.low_rank import MOST_RANK, PRECISE_ITEMS, NotLowRankEr
 from benchharmony.engines.matrix_free import MatrixFree
 from benchharmony.engines.median import tau_of_matrix, tau_of_sample
 from benchharmony.engines.memory import available
-from benchharmony.engines.tiles import EXACT_ITEMS, Tiles, dtype_for, tiles_of
+from benchharmony.engines.tiles import EXACT_ITEMS, Tiles, dtype_for, has_few_outcomes, tiles_of
 from benchharmony.engines.workers import Workers
 from benchharmony.errors import BenchharmonyError
 from benchharmony.predictive import Predictive
@@ -92,7 +92,8 @@ def reach(
         precise = partial(tiles_of, view, np.dtype(np.float64))
         kernel = low_rank(
             tiles, rule.value, seed=seed, workers=workers, most_rank=most,
-            precise=precise if len(view) <= PRECISE_ITEMS else None,
+            # Of many outcomes float64 tiles take seconds, mostly to be refused.
+            precise=precise if len(view) <= PRECISE_ITEMS and has_few_outcomes(view) else None,
         )  # fmt: skip
         return Reached(kernel, rule.value, notes)
     except NotLowRankError as error:

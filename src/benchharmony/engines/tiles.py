@@ -67,7 +67,7 @@ class Tiles(Protocol):
 
 def tiles_of(view: Predictive, dtype: np.dtype[Any]) -> Tiles:
     """Return the tiles of some distributions, in float32 or float64."""
-    if _has_few_outcomes(view):
+    if has_few_outcomes(view):
         return FewOutcomes(view.logprobs, dtype, _centre(view.logprobs))
     return ManyOutcomes(pair_factors(view, dtype, products_only=True), dtype)
 
@@ -91,13 +91,14 @@ def _typical(view: Predictive) -> float:
     return float(np.median(jeffreys(view.take(rows))[np.triu_indices(len(rows), 1)]))
 
 
-def _has_few_outcomes(view: Predictive) -> bool:
+def has_few_outcomes(view: Predictive) -> bool:
+    """Whether distributions are multiplied as they stand."""
     return view.is_dense and view.vocab_size <= FEW_OUTCOMES
 
 
 def _size(view: Predictive) -> tuple[float, int]:
     """Return how large the numbers are of which J is the sum, in nats, and how many count."""
-    if not _has_few_outcomes(view):
+    if not has_few_outcomes(view):
         return float(np.log(view.vocab_size)), 64
     p, finite = _plain(_some(view.logprobs))
     size = np.abs(((p - p.mean(axis=0)) * (finite - finite.mean(axis=0))).sum(axis=1))
